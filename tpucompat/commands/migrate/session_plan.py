@@ -86,15 +86,19 @@ def check_arguments(node: ast.Call, kind: str) -> None:
         raise CannotSee(f"arguments of {kind}")
 
 
-def check_variable(node: ast.Call) -> None:
-    """That a ``tf.Variable`` of the host has a counterpart.
+def variable(node: ast.Call) -> list[tuple[ast.AST, session_inputs.Parts]]:
+    """What is written for a ``tf.Variable`` of the host: every one of TensorFlow 2 is a resource.
 
     Raises:
-      CannotSee: If it has none.
+      CannotSee: If it has no counterpart.
     """
     words = {word.arg for word in node.keywords}
     if len(node.args) != 1 or words - {"trainable", "name", "dtype", "use_resource"}:
         raise CannotSee("arguments of tf.Variable")
+    kept = [word for word in node.keywords if word.arg != "use_resource"]
+    named = [part for word in kept for part in (f", {word.arg}=", word.value)]
+    written: session_inputs.Parts = [node.func, "(", node.args[0], *named, ")"]
+    return [(node, written)] if len(kept) < len(words) else []
 
 
 def identities(nodes: Iterable[ast.AST]) -> set[int]:

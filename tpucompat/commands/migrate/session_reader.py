@@ -187,12 +187,8 @@ class Reader:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         owner = getattr(getattr(node.func, "value", None), "id", "")
         if called == _TF + "Variable":
-            session_plan.check_variable(node)
+            self._replaced += session_plan.variable(node)
             self._variables[name] = statement
-            if "use_resource" in words:  # which every variable of TensorFlow 2 does
-                kept_words = [one for one in node.keywords if one.arg != "use_resource"]
-                named: Parts = [part for one in kept_words for part in (f", {one.arg}=", one.value)]
-                self._replaced.append((node, [node.func, "(", node.args[0], *named, ")"]))
         elif called == _TF + "train.Saver":
             saved = argument(node, 0, "var_list")
             is_all = saved is None or self._called(saved) == _TF + "global_variables"
