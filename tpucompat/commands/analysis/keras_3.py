@@ -42,6 +42,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     is_generator,
     is_stateful,
     parts,
+    trains_several,
 )
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
@@ -130,6 +131,7 @@ class Finder:
             if getattr(call.node.func, "id", "") in WRAPPERS
             for argument in call.node.args
         }
+        self.trains_several = trains_several(self)
         self.own_members = keras_3_members.own_members(self.nodes)
         self.exported = keras_3_files.exported(self)
         #: Whether a callback of its own writes a learning rate into the logs.

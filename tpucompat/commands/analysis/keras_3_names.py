@@ -84,9 +84,7 @@ def unnamed(finder: Finder) -> Iterator[tuple[Call, str]]:
         )
         if not word or is_known or keyword(call.node, "tensor") is not None:
             continue
-        if (
-            id(call.node) in inside
-        ):  # as migrate writes them, which Keras 2 named after the first layer
+        if id(call.node) in inside:  # which Keras 2 named after the first layer
             continue
         # The models of Keras counted their inputs too, and count them under another name now.
         if not (word == INPUT and from_keras) and (call.node.args or call.node.keywords):

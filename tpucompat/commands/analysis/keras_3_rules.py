@@ -340,6 +340,11 @@ def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Dif
         yield Difference(table.BEHAVIOURS["weighted_validation"], call.node, call.node)
 
 
+def trains_several(finder: Finder) -> bool:
+    """Whether any model of a file is compiled with several outputs."""
+    return any(has_several(finder, one) for one in finder.names.calls if one.name == ".compile")
+
+
 def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The list of losses and metrics of a model with several outputs."""
     if call.name not in _GIVE_VALUES or id(call.node) in finder.wrapped:

@@ -9,7 +9,7 @@ from tpucompat.commands.analysis import keras_3_names
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_results import bests as bests
 from tpucompat.commands.analysis.keras_3_results import number_methods
-from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
+from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import (
     MODELS,
@@ -91,9 +91,7 @@ def mapped_targets(finder: Finder, call: Call, below: str) -> Iterator[Differenc
     last = call.name.rpartition(".")[2]
     if last not in ("map", "from_tensor_slices", "from_tensors") or not call.node.args:
         return
-    trains = [one for one in finder.names.calls if one.name in _TARGETS]
-    compiled = [one for one in finder.names.calls if one.name == ".compile"]
-    if not trains or any(has_several(finder, one) for one in compiled):
+    if not any(one.name in _TARGETS for one in finder.names.calls) or finder.trains_several:
         return
     for pair in _pairs(finder, call.node.args[0]) if last == "map" else call.node.args[:1]:
         second = pair.elts[1] if isinstance(pair, ast.Tuple) and len(pair.elts) > 1 else None
@@ -115,7 +113,7 @@ def _pairs(finder: Finder, function: ast.AST) -> list[ast.AST]:
 
 def yielded_targets(finder: Finder, node: ast.FunctionDef) -> Iterator[Difference]:
     """The same in a generator."""
-    if any(has_several(finder, call) for call in finder.names.calls if call.name == ".compile"):
+    if finder.trains_several:
         return
     for inside in walk(node):
         pair: Any = inside.value if isinstance(inside, (ast.Yield, ast.Return)) else None
