@@ -148,6 +148,8 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
 def _own_classes(finder: Finder, node: ast.AST) -> list[ast.ClassDef]:
     """The classes of the script that an object is made of."""
     made = {key(one.func) for one in finder.values.values(node) if isinstance(one, ast.Call)}
+    if not any(map(finder.values.own_class, made)):
+        return []
     return [one for one in finder.nodes if isinstance(one, ast.ClassDef) and one.name in made]
 
 
@@ -174,13 +176,13 @@ def _class_name(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     else:
         return
     kind = finder.values.kind(found)
-    nests = any(
+    nests = kind == LAYER and any(
         finder.values.kind(call.func) == MODEL
         for call in finder.nodes
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     )
     may_be = kind == MODEL and not _own_classes(finder, found)
-    if may_be or (kind == LAYER and nests and not finder.class_of(found, kind)):
+    if may_be or (nests and not finder.class_of(found, kind)):
         yield Difference(table.BEHAVIOURS["class_name"], node, None, "__name__")
 
 
