@@ -354,6 +354,13 @@ ROWS = (
         ("tensorflow*.autograph.core.config.CONVERSION_RULES",),
         "AutoGraph calls the functions of tpucompat as they are.",
     ),
+    Patch(
+        "tpucompat.engines.strided_convolutions:read_strided_pixels",
+        LIBRARIES,
+        ">=2.9",
+        ("dict.type",),  # a gradient is in a dictionary of TensorFlow's
+        "oneDNN's gradient of a strided 1×1 convolution is right, and ends no process.",
+    ),
     *LIBRARY_ROWS,
     # Classes and functions that the script alone sees changed -----------------------------------------
     Patch(
