@@ -23,8 +23,7 @@ _WIDEST_VECTOR = 16
 @patches.patch
 def read_strided_pixels() -> None:
     """Lets gradients of such convolutions read the pixels first, where TensorFlow computes with oneDNN."""
-    if private.computes_with_onednn():
-        private.replace_gradients({"Conv2D": _of_conv2d})
+    private.replace_gradients({"Conv2D": _of_conv2d})
 
 
 def _of_conv2d(gradients: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +41,8 @@ def _of_conv2d(gradients: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_concerned(operation: Any) -> bool:
+    if not private.computes_with_onednn():
+        return False
     height, width, channels, _ = operation.inputs[1].shape.as_list()
     return (
         height == width == 1
