@@ -1619,6 +1619,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         GONE,
         "Keras 3 provides verbose, epochs and steps, which was None for arrays.",
     ),
+    "module": Row(
+        "build(tf.keras)",
+        "",
+        "",
+        GONE,
+        "What is taken from a module of Keras that is given away is unknown: compare it with this list.",
+        keras_2=True,
+    ),
     "standalone": Row(
         "from keras.preprocessing.text import Tokenizer",
         "from tensorflow.keras.preprocessing.text import Tokenizer",
