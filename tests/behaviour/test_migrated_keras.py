@@ -83,3 +83,45 @@ def test_keras_under_names_that_are_no_imports(tmp_path, monkeypatch):
     then, _ = check(tmp_path, MODULES)
     assert [*then[0]] == ["loss", "acc"] or [*then[0]] == ["acc", "loss"]
     assert then[-1] == 0.25 and then[3] == [-0.25, 2.0]
+
+
+ADDED_LOSSES = """
+import json
+import numpy as np
+import tensorflow as tf
+
+features = tf.keras.Input((3,), name='features')
+hidden = tf.keras.layers.Dense(4, kernel_initializer='ones', name='hidden')(features)
+output = tf.keras.layers.Dense(1, kernel_initializer='ones', name='output')(hidden)
+first = tf.keras.layers.Dense(2, kernel_initializer='ones', name='first')(hidden)
+second = tf.keras.layers.Dense(2, kernel_initializer='ones', name='second')(first)
+third = tf.keras.layers.Dense(2, kernel_initializer='ones', name='third')(hidden)
+model = tf.keras.Model(features, output)
+told = [len(model.get_weights())]
+model.add_metric(tf.reduce_mean(third) + tf.reduce_sum(second), name='sums', aggregation='mean')
+told += [[w.name for w in model.weights], model.layers[2].name, model.layers[-1].name]
+model.add_loss(tf.reduce_mean(tf.square(second)) + tf.reduce_sum(third))
+told += [[w.name for w in model.trainable_weights], model.layers[2].name, model.layers[-1].name]
+plain = tf.keras.Sequential([
+    tf.keras.layers.Dense(2, kernel_initializer='ones', input_shape=(3,), name='one'),
+    tf.keras.layers.Dense(1, kernel_initializer='ones', name='two')])
+plain.add_loss(tf.reduce_mean(tf.square(plain.layers[0].output)))
+told += [plain.layers[0].name, plain.layers[1].name]
+x, y = np.ones((4, 3), 'float32'), np.ones((4, 1), 'float32')
+for one in (model, plain):
+    one.compile(tf.keras.optimizers.SGD(0.001), 'mse')
+    told.append(one.fit(x, y, epochs=2, verbose=0).history)
+    told.append([weight.tolist() for weight in one.get_weights()])
+    one.save_weights('weights.h5')
+    one.set_weights([0 * weight for weight in one.get_weights()])
+    one.load_weights('weights.h5')
+    told += [one.evaluate(x, y, verbose=0), one.predict(x).tolist(), one.count_params()]
+print('TOLD', json.dumps(told, default=float))
+"""
+
+
+def test_the_places_of_layers_and_weights_behind_a_loss_of_a_tensor(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, _ = check(tmp_path, ADDED_LOSSES)
+    names = [name.partition("/")[0] for name in then[1]]
+    assert names[::2] == ["hidden", "output", "first", "third", "second"] == names[1::2]

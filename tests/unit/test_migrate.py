@@ -4861,3 +4861,30 @@ def test_a_statement_is_added_behind_one_that_shares_its_line():
     )
     assert "d.compile('sgd', 'mse'); keep_trainable(d); d.summary()\n" in after
     assert "TODO" not in after
+
+
+@pytest.mark.parametrize(
+    ("line", "is_marked"),
+    [
+        ("print(len(model.layers))", True),
+        ("print(model.layers[-2].units)", True),
+        ("for layer in model.layers[:-3]: layer.trainable = False", True),
+        ("print([layer.name for layer in model.layers])", True),
+        ("for i, layer in enumerate(model.layers):\n    print(i, layer.name)", True),
+        ("print(model.layers[-1], model.layers[1].units, len(other.layers))", False),
+        ("for layer in model.layers: layer.trainable = True", False),
+        ("print([layer.name for layer in other.layers])", False),
+    ],
+)
+def test_layers_that_a_loss_of_a_tensor_adds(line, is_marked):
+    after = migrated(
+        f"""\
+        import tensorflow as tf
+        a = tf.keras.Input((3,), name='a')
+        model = tf.keras.Model(a, tf.keras.layers.Dense(1)(a), name='m')
+        other = tf.keras.Model(a, tf.keras.layers.Dense(1)(a), name='n')
+        model.add_loss(tf.square(a))
+        {textwrap.indent(line, "        ").lstrip()}
+        """
+    )
+    assert ("added a layer for each operation" in after.replace("\n#   ", " ")) is is_marked

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     keras_1_rules,
+    keras_3_added_layers,
     keras_3_batches,
     keras_3_calls,
     keras_3_classes,
@@ -202,6 +203,7 @@ class Finder:
             keras_3_loops,
             keras_3_words,
             keras_3_classes,
+            keras_3_added_layers,
             keras_3_calls,
             keras_3_classes,
             keras_3_modes,

@@ -1496,6 +1496,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         GRAPH,
         keras_2=True,
     ),
+    "added_layers": Row(
+        "len(model.layers) after model.add_loss(tensor)",
+        "",
+        "",
+        BEHAVIOUR,
+        "TensorFlow 1 added a layer for each operation of the tensor, behind the others.",
+        tf1=True,
+    ),
     "graph_mode": Row(
         "tf.compat.v1.disable_eager_execution()",
         "nothing, where the program builds no graph of its own",
