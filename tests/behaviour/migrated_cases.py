@@ -52,5 +52,5 @@ def check(folder, text):
     """That a script and what becomes of it tell the same; gives what they tell, and the new text."""
     after = migrated(text)
     then, now = rounded(told(folder, text, *OLD)), rounded(told(folder, after))
-    assert now == then
+    assert now == then, (now, then)
     return then, after

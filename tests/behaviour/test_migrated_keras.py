@@ -125,3 +125,71 @@ def test_the_places_of_layers_and_weights_behind_a_loss_of_a_tensor(tmp_path, mo
     then, _ = check(tmp_path, ADDED_LOSSES)
     names = [name.partition("/")[0] for name in then[1]]
     assert names[::2] == ["hidden", "output", "first", "third", "second"] == names[1::2]
+
+
+COMPILED_AGAIN = """
+import json
+import numpy as np
+import tensorflow as tf
+
+x, y = np.ones((4, 3), 'float32'), np.ones((4, 1), 'float32')
+told = []
+
+def build():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,), kernel_initializer='ones')])
+    model.compile('sgd', 'mse', metrics=['accuracy', 'mae'])
+    return model
+
+def show(model):
+    found = model.evaluate(x, y, verbose=0)
+    told.append([model.metrics_names, np.shape(found), np.ravel(found).tolist()])
+    return model
+
+def again(model):
+    model.compile('sgd', 'mae')
+
+class Holder(object):
+    def __init__(self, model):
+        self.model = model
+
+model = show(build())
+other = model
+other.compile('sgd', 'mse')
+show(model)
+holder = Holder(build())
+holder.model.compile('sgd', 'mse')
+show(holder.model)
+model = build()
+again(model)
+show(model)
+model = build()
+model.save('model.h5')
+loaded = show(tf.keras.models.load_model('model.h5'))
+loaded.compile('sgd', 'mse')
+show(loaded)
+plain = tf.keras.models.load_model('model.h5', compile=False)
+plain.compile('sgd', 'mse')
+show(plain)
+cloned = tf.keras.models.clone_model(model)
+cloned.compile('sgd', 'mse')
+show(cloned)
+described = tf.keras.models.model_from_json(model.to_json())
+described.compile('sgd', 'mse', metrics=['acc'])
+show(described)
+settings = dict(loss='mse', optimizer='sgd')
+model.compile(**settings)
+show(model)
+for turn in range(3):
+    if turn == 1:
+        model.compile('sgd', 'mse', metrics=['mae'])
+    else:
+        model.compile('sgd', 'mse')
+    show(model)
+print('TOLD', json.dumps(told, default=float))
+"""
+
+
+def test_what_a_model_evaluates_that_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, _ = check(tmp_path, COMPILED_AGAIN)
+    assert [len(names) for names, _, _ in then] == [3, 1, 1, 1, 3, 1, 1, 1, 2, 1, 1, 2, 1]

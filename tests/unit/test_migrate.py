@@ -2955,6 +2955,48 @@ def test_the_order_of_what_a_history_shows_is_noted(shown, noted):
         ),
         ("m.compile('sgd', 'mse', ['mae'])\nm = s\nm.compile('adam', 'mse')", "('adam', 'mse')\n"),
         ("m.compile('sgd', 'mse')\nm.compile('adam', 'mse')", "('adam', 'mse')\n"),
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nn = m\nn.compile('adam', 'mse')",
+            "n.compile('adam', 'mse', metrics=[])",
+        ),
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nx.n = m\nx.n.compile(loss='mse')",
+            "(loss='mse', metrics=[])",
+        ),
+        (
+            "def f(n):\n  n.compile('adam', 'mse')\nm.compile('sgd', 'mse', ['mae'])\nf(m)",
+            "n.compile('adam', 'mse', metrics=[])",
+        ),
+        (
+            "def f():\n  n = tf.keras.Model(a, a)\n  n.compile('sgd', 'mse', ['mae'])\n  return n\n"
+            "m = f()\nm.compile('adam', 'mse')",
+            "m.compile('adam', 'mse', metrics=[])",
+        ),
+        (
+            "n = tf.keras.models.load_model(x)\nn.compile('adam', 'mse')",
+            "n.compile('adam', 'mse', metrics=[])",
+        ),
+        (
+            "n = tf.keras.models.load_model(x, compile=False)\nn.compile('adam', 'mse')",
+            "n.compile('adam', 'mse')\n",
+        ),
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nwords = {'loss': 'mse'}\nm.compile(**words)",
+            "m.compile(**words, metrics=[])",
+        ),
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nwords = {'metrics': ['mse']}\nm.compile(**words)",
+            "m.compile(**words)\n",
+        ),
+        (
+            "for i in x:\n  m.compile('adam', 'mse')\n  m.compile('sgd', 'mse', ['mae'])",
+            "m.compile('adam', 'mse', metrics=[])",
+        ),
+        (
+            "for i in x:\n  n = tf.keras.Model(a, a)\n  n.compile('adam', 'mse')\n"
+            "  n.compile('sgd', 'mse', ['mae'])",
+            "n.compile('adam', 'mse')\n",
+        ),
         ("tf.keras.backend.batch_set_value(zip(m.weights, v))", "\nset_values(zip(m.weights, v))"),
         ("tf.keras.backend.is_keras_tensor(a)", "\ntf.keras.backend.is_keras_tensor(a)"),
     ],
