@@ -193,3 +193,60 @@ def test_what_a_model_evaluates_that_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     then, _ = check(tmp_path, COMPILED_AGAIN)
     assert [len(names) for names, _, _ in then] == [3, 1, 1, 1, 3, 1, 1, 1, 2, 1, 1, 2, 1]
+
+
+LISTED_FILES = """
+import glob
+import json
+import os
+import re
+from pathlib import Path
+import numpy as np
+import tensorflow as tf
+
+x, y = np.ones((4, 3), 'float32'), np.ones((4, 1), 'float32')
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,), kernel_initializer='ones')])
+model.compile('sgd', 'mse')
+for folder in ('every', 'best', 'data'):
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+    for name in os.listdir(folder):
+        os.remove(os.path.join(folder, name))
+for epoch in range(3):
+    model.fit(x, y, verbose=0)
+    model.save_weights('every/w-%02d.h5' % epoch)
+saving = tf.keras.callbacks.ModelCheckpoint('best/{epoch:02d}.hdf5', save_weights_only=True)
+model.fit(x, y, epochs=2, verbose=0, callbacks=[saving])
+open('data/a.h5', 'w').close()
+told = []
+
+def load(path):
+    model.load_weights(path)
+    told.append(model.evaluate(x, y, verbose=0))
+
+load(sorted(glob.glob('every/*.h5'))[-1])
+load(os.path.join('best', sorted(os.listdir('best'))[0]))
+for name in sorted(os.listdir('every')):
+    if name.endswith('.h5'):
+        load(os.path.join('every', name))
+for path in sorted(tf.gfile.Glob('best/*.hdf5')):
+    load(path)
+latest = max(glob.glob(os.path.join('every', '*.h5')))
+told += [os.path.exists('every/w-00.h5'), os.path.basename(latest)[2:-3]]
+told += [re.match(r'w-(\\d+)\\.h5', name).group(1) for name in sorted(os.listdir('every'))]
+told += [name.replace('.h5', '') for name in sorted(os.listdir('every'))]
+told += [name[:-3] for name in sorted(os.listdir('every')) if name[-3:] == '.h5']
+told += [name[:-5] for name in sorted(os.listdir('best')) if name[-5:] == '.hdf5']
+told += [name.rsplit('.', 1)[0] for name in sorted(os.listdir('best'))]
+told += [os.path.splitext(name)[0] for name in sorted(os.listdir('best'))]
+told += sorted(path.stem for path in Path('every').glob('*.h5'))
+told += [len(glob.glob('data/*.h5')), os.path.exists('best/01.hdf5')]
+print('TOLD', json.dumps(told, default=float))
+"""
+
+
+def test_files_of_weights_from_the_list_of_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, after = check(tmp_path, LISTED_FILES)
+    assert then[7:10] == [True, "02", "00"] and then[-2:] == [1, True]
+    assert "glob.glob('data/*.h5')" in after

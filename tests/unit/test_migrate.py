@@ -4930,3 +4930,60 @@ def test_layers_that_a_loss_of_a_tensor_adds(line, is_marked):
         """
     )
     assert ("added a layer for each operation" in after.replace("\n#   ", " ")) is is_marked
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("x = sorted(glob.glob('c/*.hdf5'))[-1]", "x = sorted(glob.glob('c/*.weights.h5'))[-1]"),
+        ("x = tf.gfile.Glob('c/*.hdf5')", "x = tf.compat.v1.gfile.Glob('c/*.weights.h5')"),
+        ("x = glob.glob(join(c, '*.hdf5'))", "x = glob.glob(join(c, '*.weights.h5'))"),
+        ("x = Path('c').glob('*.hdf5')", "x = Path('c').glob('*.weights.h5')"),
+        ("x = glob.glob('data/*.hdf5')", "x = glob.glob('data/*.hdf5')"),
+        ("x = os.path.exists('c/w-01.hdf5')", "x = os.path.exists('c/w-01.weights.h5')"),
+        ("x = os.path.exists('c/v-01.hdf5')", "x = os.path.exists('c/v-01.hdf5')"),
+        ("x = re.match(r'w-(\\d+)\\.hdf5', y)", "x = re.match(r'w-(\\d+)\\.weights\\.h5', y)"),
+        ("x = re.findall('[.]hdf5$', y)", "x = re.findall('[.]weights[.]h5$', y)"),
+        (
+            "x = [f[:-5] for f in os.listdir('c') if f.endswith('.hdf5')]",
+            "x = [f[:-11] for f in os.listdir('c') if f.endswith('.weights.h5')]",
+        ),
+        (
+            "x = [f[:-5] for f in os.listdir('data') if f.endswith('.hdf5')]",
+            "x = [f[:-5] for f in os.listdir('data') if f.endswith('.hdf5')]",
+        ),
+        (
+            "x = [f.replace('.hdf5', '') for f in os.listdir('c')]",
+            "x = [f.replace('.weights.h5', '') for f in os.listdir('c')]",
+        ),
+        (
+            "for f in os.listdir('c'):\n  x = os.path.splitext(f)[0], f[-5:] == '.hdf5'",
+            "for f in os.listdir('c'):\n"
+            "  x = os.path.splitext(f)[0].replace('.weights', ''), f[-3:] == '.h5'",
+        ),
+        (
+            "f = max(os.listdir('c'), key=len)\nx = f.rsplit('.', 1)[0]",
+            "f = max(os.listdir('c'), key=len)\nx = f.rsplit('.', 1)[0].replace('.weights', '')",
+        ),
+        ("x = os.path.splitext(image)[0]", "x = os.path.splitext(image)[0]"),
+        (
+            "f = os.listdir('c')[0]\nx = f.rstrip('.hdf5')",
+            "f = os.listdir('c')[0]\n"
+            "# TODO(tpucompat TPU513): name.rstrip('.hdf5') takes off characters, and files end in\n"
+            "#   .weights.h5 now\nx = f.rstrip('.hdf5')",
+        ),
+        (
+            "f = os.listdir('c')[0]\nx, y = os.path.splitext(f)",
+            "f = os.listdir('c')[0]\n# TODO(tpucompat TPU513): x ends in .weights, as files end in "
+            ".weights.h5 now\nx, y = os.path.splitext(f)",
+        ),
+    ],
+)
+def test_names_of_files_from_the_list_of_a_folder(line, becomes):
+    """Of a script that writes weights to ``c/w-00.hdf5`` and so on."""
+    start = "import glob, os, re\nimport tensorflow as tf\nm = tf.keras.Sequential()\n"
+    save = "m.save_weights('c/w-%02d{}' % 1)\n"
+    check_transformed(
+        start + save.format(".hdf5") + line + "\n",
+        start + save.format(".weights.h5") + becomes + "\n",
+    )
