@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tensorflow as tf
-from migrated_cases import check
+from migrated_cases import check, migrated
 
 from tpucompat.base.releases import release_of
 
@@ -250,3 +250,45 @@ def test_files_of_weights_from_the_list_of_a_folder(tmp_path, monkeypatch):
     then, after = check(tmp_path, LISTED_FILES)
     assert then[7:10] == [True, "02", "00"] and then[-2:] == [1, True]
     assert "glob.glob('data/*.h5')" in after
+
+
+IDENTIFIERS = """
+import json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import activations, backend as K, initializers, losses, metrics, optimizers
+
+x = K.constant(np.array([[1.0, 2.0], [3.0, 0.5]]))
+y = K.constant(np.array([[0.0, 2.0], [1.0, 0.0]]))
+told = []
+
+def named(metric):
+    return metrics.get(metric).__name__ if isinstance(metric, str) else metric.__name__
+
+for name in ('mae', 'MSE', 'mean_squared_error', 'mape', 'hinge', 'squared_hinge', 'accuracy',
+             'binary_accuracy', 'categorical_accuracy', 'poisson', 'mean_absolute_error'):
+    told += [named(name), K.eval(metrics.get(name)(y, x)).tolist()]
+told += [named(losses.mean_squared_error), metrics.get('msle').__name__]
+for name in ('mse', 'mean_absolute_error', 'hinge'):
+    told += [losses.get(name).__name__, K.eval(losses.get(name)(y, x)).tolist()]
+told += [K.eval(losses.get('logcosh')(y, x)).tolist()]
+told += [K.eval(losses.get('cosine_similarity')(y, x)).tolist()]
+told += [K.eval(activations.get('hard_sigmoid')(x)).tolist(), activations.get(None).__name__]
+told += [K.eval(activations.get('elu')(-x)).tolist(), activations.get('relu').__name__]
+told += [K.eval(metrics.binary_accuracy(y, x)).tolist()]
+told += [float(K.eval(K.mean(metrics.binary_accuracy(y, x))))]
+optimizer = optimizers.get('sgd')
+told += [float(K.get_value(optimizer.lr)), type(optimizer).__name__]
+told += [K.eval(initializers.get('Constant')((2,))).tolist()]
+print('TOLD', json.dumps(told, default=float))
+"""
+
+
+def test_what_a_name_of_a_metric_loss_or_optimizer_gives(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = IDENTIFIERS.replace("told += [K.eval(losses.get('logcosh')(y, x)).tolist()]\n", "")
+    then, after = check(tmp_path, script)
+    assert then[:4] == ["mean_absolute_error", [0.5, 1.25], "mean_squared_error", [0.5, 2.125]]
+    assert "metric_function(metric).__name__ if" in after
+    unnamed = IDENTIFIERS.replace(".__name__", "")
+    assert "losses.get('log_cosh')" in migrated("import tensorflow as tf\n" + unnamed)

@@ -4987,3 +4987,40 @@ def test_names_of_files_from_the_list_of_a_folder(line, becomes):
         start + save.format(".hdf5") + line + "\n",
         start + save.format(".weights.h5") + becomes + "\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("x = keras.metrics.get('cosine_proximity')", "gives an object with a mean"),
+        ("x = keras.losses.get('logcosh').__name__", "kullback_leibler_divergence"),
+        ("x = keras.regularizers.get('l1_l2')", "l1_l2"),
+        ("x = keras.initializers.get('he_normal').get_config()", "other entries"),
+        ("y = keras.initializers.get(z)\nx = type(y).__name__", "other entries"),
+        ("x = keras.losses.serialize(keras.losses.mse)", "gave the name"),
+    ],
+)
+def test_what_a_text_makes_otherwise_is_marked(line, words):
+    after = migrated("import tensorflow as tf\nfrom tensorflow import keras\n" + line + "\n")
+    comment = after.replace("\n#   ", " ").split("# TODO(tpucompat ")[1]
+    assert words in comment
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("keras.constraints.get('maxnorm')", "keras.constraints.get('max_norm')"),
+        ("keras.initializers.get('constant')", "keras.initializers.get('zeros')"),
+        ("keras.losses.get('huber_loss')", "keras.losses.get('huber')"),
+        ("keras.losses.get(x)", "keras.losses.get(x)"),
+        ("keras.metrics.get(keras.losses.mse)", "keras.metrics.get(keras.losses.mse)"),
+        ("keras.activations.get('relu')", "keras.activations.get('relu')"),
+        (
+            "print(keras.optimizers.get('sgd').lr)",
+            "print(keras.optimizers.get('sgd').learning_rate)",
+        ),
+    ],
+)
+def test_what_a_text_makes_the_same(before, after):
+    start = "import tensorflow as tf\nfrom tensorflow import keras\n"
+    check_transformed(f"{start}{before}\n", f"{start}{after}\n")

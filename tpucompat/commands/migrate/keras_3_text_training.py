@@ -173,3 +173,25 @@ def set_values(pairs):
 {i}for variable, value in pairs:
 {i}{i}variable.assign(value)
 '''
+
+METRIC_FUNCTION = '''
+
+def metric_function(identifier):
+{i}"""The function that has a name, as metrics.get gave it in Keras 2; else what it gives."""
+{i}def accuracy(y_true, y_pred):
+{i}{i}return {tf}.cast({tf}.equal(y_true, y_pred), {keras}.backend.floatx())
+
+{i}def binary_accuracy(y_true, y_pred, threshold=0.5):
+{i}{i}equal = {keras}.metrics.binary_accuracy(y_true, y_pred, threshold)
+{i}{i}return {tf}.reduce_mean(equal, axis=-1)
+
+{i}if not isinstance(identifier, str):
+{i}{i}return {keras}.metrics.get(identifier)
+{i}known = {{**vars({keras}.losses), **vars({keras}.metrics)}}
+{i}known.update(accuracy=accuracy, binary_accuracy=binary_accuracy)
+{i}found = known.get(identifier)
+{i}if found is None and identifier.startswith('mean_'):
+{i}{i}found = {keras}.losses.get(identifier)
+{i}is_function = callable(found) and not isinstance(found, type)
+{i}return found if is_function else {keras}.metrics.get(identifier)
+'''
