@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
+from migrated_cases import told
 
 from tpucompat.base.releases import release_of
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.migrate import plan
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = """
 import json
 import numpy as np
@@ -152,22 +147,6 @@ tensorflow.config.set_logical_device_configuration(device, [tensorflow.config.Lo
 pytestmark = pytest.mark.skipif(
     release_of(tf.__version__) < (2, 16), reason="what is written is Keras 3, which came with 2.16"
 )
-
-
-def told(folder, text, *command):
-    path = folder / "script.py"
-    path.write_text(text)
-    others = {"TF_USE_LEGACY_KERAS", "TPU_NAME", "TPUCOMPAT_CORES"}
-    clean = {name: value for name, value in os.environ.items() if name not in others}
-    settings = {"PYTHONPATH": ROOT, "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [sys.executable, *command, str(path)],
-        env={**clean, **settings},
-        text=True,
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.split("TOLD ")[1])
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,25 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple
 
-from tpucompat.names import symbols
+from tpucompat.names import symbols, used_scopes
+from tpucompat.names.nodes import CHILDREN, asks_for_version, lines_of, parameters
+from tpucompat.names.nodes import argument as argument
+from tpucompat.names.nodes import children as children
+from tpucompat.names.nodes import constant as constant
+from tpucompat.names.nodes import index_of as index_of
+from tpucompat.names.nodes import is_given as is_given
+from tpucompat.names.nodes import is_guarding as is_guarding
+from tpucompat.names.nodes import keyword as keyword
+from tpucompat.names.nodes import walk as walk
+from tpucompat.names.used_scopes import Binding, Owner, Scope
 
 #: Packages whose names are followed, beside those that the tables of removed names are about.
 FOLLOWED = frozenset(("tensorflow", "keras", "tensorflow_estimator", "tensorflow_core"))
+
+#: What a file is given that is alone.
+NOTHING_GIVEN: Mapping[str, Scope] = {}
 
 #: Attributes behind each other that are a name; generated code may have thousands.
 _LONGEST = 64
@@ -23,12 +36,6 @@ _LONGEST = 64
 _SUPPORT = "tensorflow.contrib.tpu.python.tpu.keras_support."
 _SAME = {_SUPPORT + "tpu_model": _SUPPORT + "keras_to_tpu_model"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_GUARDING = frozenset(
-    ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException")
-)
-_VERSION_WORDS = frozenset(("__version__", "VERSION", "version_info", "LooseVersion", "hasattr"))
-
-
 _OF_V1 = "tensorflow.compat.v1.contrib"
 
 
@@ -82,30 +89,19 @@ class Call(NamedTuple):
     guarded: bool
 
 
-class _Binding(NamedTuple):
-    name: str
-    guarded: bool
-    base: str = ""
-
-
-class _Scope:
-    def __init__(self, outer: _Scope | None, function: Function | None) -> None:
-        self.outer = outer
-        self.function = function
-        self.names: dict[str, _Binding | None] = {}
-        #: Names of modules that are not followed -> the module.
-        self.modules: dict[str, str] = {}
-
-
 class Names:
     """What one unit, or the cells of a notebook in turn, use.
 
     Args:
       roots: First parts of the dotted names that are followed.
+      given: Modules of the same program, as import statements name them -> what their names stand for.
     """
 
-    def __init__(self, roots: frozenset[str] = FOLLOWED) -> None:
+    def __init__(
+        self, roots: frozenset[str] = FOLLOWED, given: Mapping[str, Scope] = NOTHING_GIVEN
+    ) -> None:
         self.roots = roots
+        self._given = given
         self.uses: list[Use] = []
         self.calls: list[Call] = []
         #: All imports, those of packages that are not followed too.
@@ -116,13 +112,16 @@ class Names:
         self.constants: dict[str, ast.AST] = {}
         #: Names of the module that stand for one thing here, and for another one further on.
         self._rebound: set[str] = set()
-        self._module = _Scope(None, None)
+        self._module = Scope(None, None)
         #: Modules of 1.15's that all names were imported of, as keys: in their order.
         self._stars: dict[str, None] = {}
         self._scope = self._module
+        #: Attributes of all classes of the module that stand for modules.
+        self._attributes: dict[str, Binding] = {}
         self._guards = 0
+        self._reads = 0  # whether the statements of a function are read, before its body is visited
         self._branches = 0
-        self._deferred: list[tuple[Callable[[], None], _Scope, int]] = []
+        self._deferred: list[tuple[Callable[[], None], Scope, int]] = []
         #: All nodes of the trees, once something asks for them.
         self.nodes: list[ast.AST] = []
 
@@ -136,6 +135,11 @@ class Names:
             body, self._scope, self._guards = self._deferred.pop(0)
             body()
         self._scope, self._guards = self._module, 0
+
+    @property
+    def scope(self) -> Scope:
+        """What the names of the module stand for."""
+        return self._module
 
     def bound(self) -> dict[str, str]:
         """The names of the module itself, and what they stand for all along; "" for what is not followed."""
@@ -152,7 +156,7 @@ class Names:
     def _children(self, node: ast.AST) -> None:
         visitors = _VISITORS
         inside = node.__dict__
-        for field in _CHILDREN[node.__class__]:
+        for field in CHILDREN[node.__class__]:
             value = inside.get(field)
             if value.__class__ is list:
                 for item in value:
@@ -171,7 +175,7 @@ class Names:
         binding = self._binding(node)
         return binding.name if binding else None
 
-    def _binding(self, node: ast.AST) -> _Binding | None:
+    def _binding(self, node: ast.AST) -> Binding | None:
         attributes: list[str] = []
         while node.__class__ is ast.Attribute:
             attributes.append(node.attr)
@@ -184,15 +188,40 @@ class Names:
             found = self._binding(node.body) or self._binding(node.orelse)
         else:
             return None
+        if found is None and attributes:
+            found = self._attribute(node, attributes)
         if found is None or not attributes:
             return found
         if found.name.count(".") + len(attributes) > _LONGEST:
             return None
         name = ".".join([found.name, *reversed(attributes)])
-        return _Binding(_SAME.get(name, name), found.guarded, found.base or found.name)
+        return Binding(_SAME.get(name, name), found.guarded, found.base or found.name)
 
-    def _look_up(self, name: str) -> _Binding | None:
-        scope: _Scope | None = self._scope
+    def _attribute(self, node: ast.AST, names: list[str]) -> Binding | None:
+        """What one of the attributes behind an object stands for; leaves those behind it, the last first."""
+        owner = self._owner(node)
+        for index in reversed(range(len(names)) if owner or self._attributes else ()):
+            name = names[index]
+            found = owner.attribute(name) if owner else self._attributes.get(name)
+            if found is not None:
+                del names[index:]
+                return found
+            owner = None
+        return None
+
+    def _owner(self, node: ast.AST) -> Owner | None:
+        """The class of the module that an expression is, or is an object of."""
+        if node.__class__ is ast.Call:
+            node = node.func
+        if node.__class__ is not ast.Name:
+            return None
+        if node.id in ("self", "cls"):
+            return self._scope.around()
+        holder = self._scope.holder(node.id)
+        return holder.owners.get(node.id) if holder is not None else None
+
+    def _look_up(self, name: str) -> Binding | None:
+        scope: Scope | None = self._scope
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
@@ -200,29 +229,41 @@ class Names:
         for module in self._stars:
             full = f"{module}.{name}"
             if _kind(full) is not None:
-                return _Binding(full, False, module)
+                return Binding(full, False, module)
         return None
 
     def _module_of(self, function: ast.Attribute) -> str:
         """The module that a function such as ``re.compile`` belongs to, or ""."""
         owner = function.value
-        scope: _Scope | None = self._scope if isinstance(owner, ast.Name) else None
+        scope: Scope | None = self._scope if isinstance(owner, ast.Name) else None
         while scope is not None and isinstance(owner, ast.Name):
             if owner.id in scope.names:
                 return scope.modules.get(owner.id, "")
             scope = scope.outer
         return ""
 
-    def _called(self, node: ast.Call) -> _Binding | None:
+    def _called(self, node: ast.Call) -> Binding | None:
+        """What a call gives: ``getattr(module, "name")``, or what a function of the module returns."""
+        found = self._looked_up(node)
+        if found is not None:
+            return found
+        function = node.func
+        if isinstance(function, ast.Name):
+            holder = self._scope.holder(function.id)
+            return holder.returned.get(function.id) if holder is not None else None
+        if not isinstance(function, ast.Attribute):
+            return None
+        owner = self._owner(function.value)
+        return owner.result(function.attr) if owner is not None else None
+
+    def _looked_up(self, node: ast.Call) -> Binding | None:
         """``getattr(module, "name")`` and ``importlib.import_module("name")``."""
         function = node.func
         if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) >= 2:
             name = constant(node.args[1])
             base = self._binding(node.args[0])
             if base and isinstance(name, str):
-                return _Binding(
-                    f"{base.name}.{name}", base.guarded or len(node.args) > 2, base.name
-                )
+                return Binding(f"{base.name}.{name}", base.guarded or len(node.args) > 2, base.name)
         last = function.attr if isinstance(function, ast.Attribute) else ""
         last = function.id if isinstance(function, ast.Name) else last
         if last == "partial" and len(node.args) == 1:
@@ -231,19 +272,19 @@ class Names:
         if last in ("import_module", "__import__") and node.args:
             name = constant(node.args[0])
             if isinstance(name, str) and name.partition(".")[0] in self.roots:
-                return _Binding(name if last == "import_module" else name.partition(".")[0], False)
+                return Binding(name if last == "import_module" else name.partition(".")[0], False)
         return None
 
-    def _bind(self, name: str, binding: _Binding | None) -> None:
+    def _bind(self, name: str, binding: Binding | None) -> None:
         if binding is not None and binding.base:
-            binding = _Binding(binding.name, binding.guarded)
+            binding = Binding(binding.name, binding.guarded)
         names = self._scope.names
-        self._scope.modules.pop(name, None)
+        self._scope.forget(name)
         if self._branches and name in names and names[name] is not None:
             before = names[name]
-            # The other branch of a try or an if: the first that is known holds, and is a matter of versions.
+            # The other branch of a try or an if.
             if before is not None and (binding is None or binding.name != before.name):
-                names[name] = _Binding(before.name, before.guarded or binding is not None)
+                names[name] = used_scopes.joined(before, binding)
             return
         before = names.get(name) if names is self._module.names else None
         if before is not None and binding is not None and before.name != binding.name:
@@ -259,6 +300,8 @@ class Names:
         parent: ast.Call | None = None,
         base: str = "",
     ) -> None:
+        if self._reads:
+            return
         guarded = guarded or self._guards > 0
         name, base = _below_root(name), _below_root(base)
         self.uses.append(Use(name, node, statement, guarded, self._scope.function, parent, base))
@@ -266,32 +309,46 @@ class Names:
     # Imports -------------------------------------------------------------------------------------
 
     def _import(self, node: ast.Import) -> None:
-        self.imports.append(node)
+        if not self._reads:
+            self.imports.append(node)
         for alias in node.names:
             head = alias.name.partition(".")[0]
             target = alias.name if alias.asname else head
             if head not in self.roots:
                 self._bind(alias.asname or head, None)
                 self._scope.modules[alias.asname or head] = target
+                if target in self._given:
+                    self._scope.owners[alias.asname or head] = self._given[target].as_owner()
                 continue
             self._use(alias.name, alias, statement=node)
-            self._bind(alias.asname or head, _Binding(target, False))
+            self._bind(alias.asname or head, Binding(target, False))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
-        self.imports.append(node)
+        if not self._reads:
+            self.imports.append(node)
         module = node.module or ""
         if node.level or module.partition(".")[0] not in self.roots:
             for alias in node.names:
-                self._bind(alias.asname or alias.name, None)
+                self._take("." * node.level + module, alias.name, alias.asname or alias.name)
             return
         for alias in node.names:
             full = module if alias.name == "*" else f"{module}.{alias.name}"
             full = _SAME.get(full, full)
             self._use(full, alias, statement=node)
             if alias.name != "*":
-                self._bind(alias.asname or alias.name, _Binding(full, False))
+                self._bind(alias.asname or alias.name, Binding(full, False))
             elif full == "tensorflow" or _kind(full) is not None:
                 self._stars[full] = None
+
+    def _take(self, module: str, name: str, bound: str) -> None:
+        """A name that is imported from a module that is not followed, or is of the same program."""
+        other = self._given.get(module)
+        self._bind(bound, None if other is None else other.names.get(name))
+        below = self._given.get(module + name if module[-1:] in ("", ".") else f"{module}.{name}")
+        if other is not None:
+            self._scope.take(bound, other, name)
+        elif below is not None:
+            self._scope.owners[bound] = below.as_owner()
 
     # Expressions ---------------------------------------------------------------------------------
 
@@ -306,6 +363,14 @@ class Names:
             self._visit(base)
         elif node.ctx.__class__ is ast.Load:
             self._use(binding.name, node, binding.guarded, base=binding.base or binding.name)
+            self._around(node)
+
+    def _around(self, node: ast.AST) -> None:
+        """Looks at the call of the module's own that a name is taken from."""
+        while node.__class__ is ast.Attribute:
+            node = node.value
+        if node.__class__ is ast.Call and self._looked_up(node) is None:
+            self._visit(node)
 
     def _name(self, node: ast.Name) -> None:
         if node.ctx.__class__ is not ast.Load:
@@ -330,34 +395,41 @@ class Names:
             self.calls.append(Call(_below_root(binding.name), node, self._scope.function, guarded))
             base = binding.base or binding.name
             self._use(binding.name, function, binding.guarded, parent=node, base=base)
+            self._around(function)
         else:
             if isinstance(function, ast.Attribute):
                 name = f"{self._module_of(function)}.{function.attr}"
                 self.calls.append(Call(name, node, self._scope.function, self._guards > 0))
             elif isinstance(function, ast.Name):
                 self.calls.append(Call(function.id, node, self._scope.function, self._guards > 0))
-                looked_up = self._called(node)
+                looked_up = self._looked_up(node)
                 if looked_up is not None:
                     self._use(looked_up.name, node, looked_up.guarded, base=looked_up.base)
                     return
             self._visit(function)
-        for argument in node.args:
-            self._visit(argument)
-        for keyword in node.keywords:
-            self._visit(keyword.value)
+        for given in node.args:
+            self._visit(given)
+        for word in node.keywords:
+            self._visit(word.value)
 
     # Statements ----------------------------------------------------------------------------------
 
     def _assign(self, node: ast.Assign) -> None:
         self._visit(node.value)
-        binding = self._binding(node.value)
         for target in node.targets:
-            if isinstance(target, ast.Name):
-                self._bind(target.id, binding)
-                if self._scope is self._module:
-                    self.constants[target.id] = node.value
-            else:
+            pairs = list(used_scopes.pairs(target, node.value))
+            known = [(one, self._binding(part), self._owner(part)) for one, part in pairs]
+            for one, binding, owner in known:
+                if not isinstance(one, ast.Name):
+                    self._visit(one)
+                    continue
+                self._bind(one.id, binding)
+                if owner is not None:
+                    self._scope.owners[one.id] = owner
+            if not pairs:
                 self._visit(target)
+            if isinstance(target, ast.Name) and self._scope is self._module:
+                self.constants[target.id] = node.value
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         self._visit(node.annotation)
@@ -377,11 +449,40 @@ class Names:
         if node.returns is not None:
             self._visit(node.returns)
         self._bind(node.name, None)
+        self._read(node)
         function = Function(node, self._scope.function)
         self.functions[node.name] = function
         if self._scope.function is not None:
             self._scope.function.names.add(node.name)
         self._defer(node.body, arguments, function)
+
+    def _read(self, node: Any) -> None:
+        """Learns what a function returns, and what it makes attributes and global names stand for."""
+        outer = self._scope
+        self._scope = Scope(outer, outer.function)
+        self._scope.names.update((one.arg, None) for one in parameters(node.args))
+        self._reads += 1
+        shared: set[str] = set()
+        returned: list[Binding | None] = []
+        for one in used_scopes.statements(node.body):
+            if isinstance(one, ast.Import):
+                self._import(one)
+            elif isinstance(one, ast.ImportFrom):
+                self._import_from(one)
+            elif isinstance(one, ast.Global):
+                shared.update(one.names)
+            elif isinstance(one, ast.Return) and one.value is not None:
+                returned.append(self._binding(one.value))
+            for target, value in used_scopes.targets(one):
+                if isinstance(target, ast.Name):
+                    self._bind(target.id, self._binding(value))
+                elif outer.owner is not None and used_scopes.is_own(target):
+                    outer.owner.learn(target.attr, self._binding(value))
+        self._reads -= 1
+        for name in shared & self._scope.names.keys():
+            self._module.names[name] = self._module.names.get(name) or self._scope.names[name]
+        self._scope = outer
+        outer.hand_on(node, used_scopes.common(returned))
 
     def _lambda(self, node: ast.Lambda) -> None:
         for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
@@ -389,16 +490,11 @@ class Names:
         self._defer([node.body], node.args, self._scope.function)
 
     def _defer(self, body: list[Any], arguments: ast.arguments, function: Any) -> None:
-        scope = _Scope(self._scope, function)
-        for argument in [
-            *getattr(arguments, "posonlyargs", []),
-            *arguments.args,
-            *arguments.kwonlyargs,
-            *filter(None, (arguments.vararg, arguments.kwarg)),
-        ]:
-            scope.names[argument.arg] = None
-            if argument.annotation is not None:
-                self._visit(argument.annotation)
+        scope = Scope(self._scope, function)
+        for one in parameters(arguments):
+            scope.names[one.arg] = None
+            if one.annotation is not None:
+                self._visit(one.annotation)
 
         def visit() -> None:
             for statement in body:
@@ -410,10 +506,15 @@ class Names:
         for part in [*node.decorator_list, *node.bases, *node.keywords]:
             self._visit(part)
         self._bind(node.name, None)
-        outer, self._scope = self._scope, _Scope(self._scope, self._scope.function)
+        owner = Owner(filter(None, map(self._owner, node.bases)))
+        outer, self._scope = self._scope, Scope(self._scope, self._scope.function, owner)
         for statement in node.body:
             self._visit(statement)
+        for name, binding in [*self._scope.names.items()]:
+            owner.learn(name, binding)
         self._scope = outer
+        outer.owners[node.name] = owner
+        self._attributes.update(owner.modules())
 
     def _handler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
@@ -425,7 +526,7 @@ class Names:
         guards = any(is_guarding(handler) for handler in node.handlers)
         self._branches += 1
         # Only a body that is there to be tried: a whole program inside of `try` is none.
-        small = guards and _lines(node.body) <= 12
+        small = guards and lines_of(node.body) <= 12
         self._guards += small
         for statement in node.body:
             self._visit(statement)
@@ -441,7 +542,7 @@ class Names:
 
     def _if(self, node: ast.If) -> None:
         self._visit(node.test)
-        guards = _asks_for_version(node.test)
+        guards = asks_for_version(node.test)
         self._branches += 1
         self._guards += guards
         for statement in [*node.body, *node.orelse]:
@@ -451,76 +552,17 @@ class Names:
 
     def _if_expression(self, node: ast.IfExp) -> None:
         self._visit(node.test)
-        guards = _asks_for_version(node.test)
+        guards = asks_for_version(node.test)
         self._guards += guards
         for branch in (node.body, node.orelse):
             self._visit(branch)
         self._guards -= guards
 
 
-#: Fields of nodes that never hold other nodes, or none that matter.
-_PLAIN = frozenset(
-    (
-        *(
-            "id",
-            "attr",
-            "arg",
-            "name",
-            "asname",
-            "module",
-            "level",
-            "ctx",
-            "op",
-            "ops",
-            "kind",
-            "tag",
-        ),
-        *(
-            "type_comment",
-            "conversion",
-            "is_async",
-            "simple",
-            "lineno",
-            "rest",
-            "kwd_attrs",
-            "n",
-            "s",
-        ),
-    )
-)
-#: Class of nodes -> the fields of its children.
-_CHILDREN: dict[type, tuple[str, ...]] = {
-    node: tuple(field for field in node._fields if field not in _PLAIN)
-    for node in vars(ast).values()
-    if isinstance(node, type) and issubclass(node, ast.AST)
-}
-
-
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes directly below one, without operators and contexts."""
-    found: list[Any] = []
-    inside = node.__dict__
-    for field in _CHILDREN[node.__class__]:
-        value = inside.get(field)
-        if value.__class__ is list:
-            found += [item for item in value if item.__class__ in _CHILDREN]
-        elif value.__class__ in _CHILDREN:
-            found.append(value)
-    return found
-
-
-def walk(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of a tree in the order of ``ast.walk``, in less than half of its time."""
-    found = [tree]
-    for node in found:  # which grows
-        found += children(node)
-    return found
-
-
 #: What looks at the nodes of a class; those that are not here have no children. One table for all modules, so
 #: that no module's walk is kept alive by it.
 _VISITORS: dict[type, Callable[[Names, Any], None]] = {
-    **{node: Names._children for node, fields in _CHILDREN.items() if fields},
+    **{node: Names._children for node, fields in CHILDREN.items() if fields},
     ast.Import: Names._import,
     ast.ImportFrom: Names._import_from,
     ast.Attribute: Names._expression,
@@ -540,69 +582,3 @@ _VISITORS: dict[type, Callable[[Names, Any], None]] = {
 }
 if sys.version_info < (3, 8):
     _VISITORS[ast.Str] = Names._constant
-
-
-def constant(node: ast.AST | None) -> Any:
-    """The value of a constant of any Python; None for anything else."""
-    if node is None:
-        return None
-    if isinstance(node, ast.Constant):
-        return node.value
-    name = type(node).__name__
-    if name in ("Str", "Bytes"):
-        return node.s  # type: ignore[attr-defined]
-    if name == "Num":
-        return node.n  # type: ignore[attr-defined]
-    if name == "NameConstant":
-        return node.value  # type: ignore[attr-defined]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = constant(node.operand)
-        return -value if isinstance(value, (int, float)) else None
-    return None
-
-
-def keyword(node: ast.Call, name: str) -> ast.expr | None:
-    """The value of a keyword argument, or None."""
-    return next((word.value for word in node.keywords if word.arg == name), None)
-
-
-def argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
-    """An argument that may be given by position or by name."""
-    if position < len(node.args) and not any(
-        isinstance(value, ast.Starred) for value in node.args[: position + 1]
-    ):
-        return node.args[position]
-    return keyword(node, name)
-
-
-def is_given(node: ast.expr | None) -> bool:
-    """Whether an argument is there, and is not the word None."""
-    return node is not None and not (isinstance(node, ast.Constant) and node.value is None)
-
-
-def index_of(node: ast.Subscript) -> Any:
-    """What stands in the brackets, which Python 3.8 wraps."""
-    inner: Any = node.slice
-    return inner.value if type(inner).__name__ == "Index" else inner
-
-
-def is_guarding(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler is for what is not installed."""
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(isinstance(kind, ast.Name) and kind.id in _GUARDING for kind in kinds)
-
-
-def _lines(body: list[ast.stmt]) -> int:
-    return getattr(body[-1], "lineno", 0) - body[0].lineno + 1 if body else 0
-
-
-def _asks_for_version(test: ast.expr) -> bool:
-    if test.__class__ is ast.Name:
-        return False
-    for node in walk(test):
-        word = getattr(node, "attr", None) or getattr(node, "id", None)
-        if word in _VERSION_WORDS:
-            return True
-    return False

@@ -11,7 +11,8 @@ from tpucompat.commands.analysis import guards, sources
 from tpucompat.commands.analysis.sources import Source, SourceError
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
-from tpucompat.names.used import Call, Names, Use, walk
+from tpucompat.names.used import NOTHING_GIVEN, Call, Names, Use, walk
+from tpucompat.names.used_scopes import Scope
 
 
 class Finding(NamedTuple):
@@ -74,6 +75,8 @@ class Module(NamedTuple):
     given_models: bool = False
     #: The names of files that other files of its program give Keras, and that Keras 3 does not take.
     renamed: frozenset[str] = frozenset()
+    #: Modules of its program that it imports -> what the names in them stand for.
+    given: Mapping[str, Scope] = NOTHING_GIVEN
 
     @property
     def uses_tpucompat(self) -> bool:
@@ -129,19 +132,22 @@ def analyse(path: str) -> Module:
     return understand(sources.read(path))
 
 
-def understand(source: Source, given_models: bool = False) -> Module:
+def understand(
+    source: Source, given_models: bool = False, given: Mapping[str, Scope] = NOTHING_GIVEN
+) -> Module:
     """Like :func:`analyse`, of a file that was read already.
 
     Args:
       source: The file.
       given_models: Whether its program may give it a model of Keras, of which it names nothing.
+      given: What the names of the modules stand for that it imports from its program.
     """
-    names = Names(today.roots())
+    names = Names(today.roots(), given)
     trees: list[ast.Module | None] = []
     problems: list[Finding] = []
     ends: list[tuple[int, int, int]] = []
     # A file without any of these words has nothing to find, but it may still be no Python.
-    speaks = given_models or _ROOT_WORDS.search(source.data) is not None
+    speaks = given_models or bool(given) or _ROOT_WORDS.search(source.data) is not None
     for unit in source.units:
         tree = None
         if unit.text is not None:
@@ -159,6 +165,7 @@ def understand(source: Source, given_models: bool = False) -> Module:
     found = _era(names, source)
     known = any(found.evidence.values())
     module = Module(source, trees, names, problems, found.era, ends, known, given_models)
+    module = module._replace(given=given)
     _open_guards(module)
     return module
 

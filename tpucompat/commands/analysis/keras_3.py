@@ -7,10 +7,13 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     keras_1_rules,
+    keras_3_added_layers,
     keras_3_batches,
     keras_3_calls,
+    keras_3_classes,
     keras_3_comparisons,
     keras_3_files,
+    keras_3_identifiers,
     keras_3_labels,
     keras_3_logs,
     keras_3_loops,
@@ -30,11 +33,6 @@ from tpucompat.commands.analysis import (
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
-    COSINES,
-    LOSSES,
-    METRIC_OBJECTS,
-    METRIC_WORDS,
-    METRICS,
     RULES,
     WRAPPERS,
     Difference,
@@ -44,7 +42,6 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
     trains_several,
 )
-from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
 from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword
@@ -185,10 +182,10 @@ class Finder:
         for call in self.names.calls:
             below = below_keras(call.name)
             if below:
-                yield from self._signature(call, below, table.owners(below))
+                yield from self.signature(call, below, table.owners(below))
             elif call.name.startswith("."):
                 yield from self._method(call)
-            yield from self._of_call(call, below)
+            yield from self.of_call(call, below)
         fits_generators = self._fits_generators()
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
@@ -206,14 +203,21 @@ class Finder:
             keras_3_logs,
             keras_3_loops,
             keras_3_words,
+            keras_3_classes,
+            keras_3_added_layers,
+            keras_3_identifiers,
             keras_3_calls,
+            keras_3_classes,
             keras_3_modes,
             keras_3_comparisons,
             keras_3_names,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)
-        yield from self._texts()
+        yield from keras_3_words.compiled(self)
+        for node in self.nodes:
+            if isinstance(node, ast.Subscript):
+                yield from self._subscript(node)
         yield from keras_3_losses.functions(self)
         for use in self.names.uses:
             if use.statement is None or not self._is_not_alone(use):
@@ -222,7 +226,8 @@ class Finder:
 
     # Signatures ----------------------------------------------------------------------------------
 
-    def _signature(self, call: Call, owner: str, owners: tuple[str, ...]) -> Iterator[Difference]:
+    def signature(self, call: Call, owner: str, owners: tuple[str, ...]) -> Iterator[Difference]:
+        """What a call gives that its function takes otherwise, or lets out what has another default."""
         node = call.node
         if any(word.arg is None for word in node.keywords):
             owners = owners[:1]
@@ -357,7 +362,7 @@ class Finder:
             owners = (_OWNERS[own],)
         if owners:
             methods = tuple(f"{one}.{name}" for one in owners)
-            yield from self._signature(call, methods[0], methods)
+            yield from self.signature(call, methods[0], methods)
 
     def _attribute(self, node: ast.Attribute) -> Iterator[Difference]:
         owners = self._owners_of(node)
@@ -419,7 +424,8 @@ class Finder:
 
     # Rules -----------------------------------------------------------------------------------------
 
-    def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
+    def of_call(self, call: Call, below: str) -> Iterator[Difference]:
+        """What no signature shows of one call."""
         if call.name == ".get" and call.node.args:
             owner = getattr(call.node.func, "value", call.node)
             yield from keras_3_logs.rates(self, owner, call.node.args[0])
@@ -507,49 +513,14 @@ class Finder:
             return self.literal_of(found[0]) if len(found) == 1 and found[0] is not node else None
         return None
 
-    # Texts -------------------------------------------------------------------------------------------
+    # Items -------------------------------------------------------------------------------------------
 
-    def _texts(self) -> Iterator[Difference]:
-        for call in self.names.calls:
-            if call.name != ".compile":
-                continue
-            for position, word in ((2, "metrics"), (5, "weighted_metrics")):
-                value = argument(call.node, position, word)
-                for metric in parts(value):
-                    found = keras_3_losses.unaligned(self, call, metric)
-                    if found is not None:
-                        yield found
-                for text in keras_3_words.metrics(self, value):
-                    yield from self._metric(call, text, constant(text))
-            losses = parts(argument(call.node, 1, "loss"))
-            for text in (text for one in losses for text in leaves(self, one)):
-                if constant(text) in LOSSES:
-                    row = table.BEHAVIOURS["loss_name"]
-                    yield Difference(row, text, call.node, LOSSES[constant(text)])
-                elif constant(text) in COSINES:
-                    yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
-        for node in self.nodes:
-            if isinstance(node, ast.Subscript):
-                yield from self._key(node)
-                yield from keras_3_values.config_keys(self, node)
-                yield from keras_3_values.indices(self, node)
-
-    def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
-        if word in METRIC_OBJECTS:
-            row = table.BEHAVIOURS["metric_word" if word in METRIC_WORDS else "metric_object"]
-            yield Difference(row, text, call.node, METRIC_OBJECTS[word])
-            return
-        name = METRICS.get(word, "acc")
-        other = keras_3_losses.accuracy(self, call, text) if name == "acc" else None
-        if other is not None:
-            yield Difference(other, text, call.node, "BinaryAccuracy('acc')")
-        if word != "acc" and not (other and other.how):
-            yield Difference(table.BEHAVIOURS["metric_name"], text, call.node, name)
-
-    def _key(self, node: ast.Subscript) -> Iterator[Difference]:
+    def _subscript(self, node: ast.Subscript) -> Iterator[Difference]:
         text = index_of(node)
         yield from keras_3_logs.rates(self, node.value, text)
         yield from keras_3_logs.params(self, node, node.value, text)
+        yield from keras_3_values.config_keys(self, node)
+        yield from keras_3_values.indices(self, node)
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import keras_3_compiles
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
@@ -27,7 +28,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
     if finder.normalizes and _BY_BATCH not in finder.names.functions:
         yield from _frozen_statistics(finder)
     yield from _loaded(finder)
-    yield from _compiled_again(finder)
+    yield from keras_3_compiles.again(finder)
     for node in finder.nodes:
         if isinstance(node, ast.ClassDef):
             yield from _compared(finder, node)
@@ -37,25 +38,6 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 def _owner(call: ast.Call) -> str:
     return key(getattr(call.func, "value", call))
-
-
-def _compiles(finder: Finder) -> list[ast.Call]:
-    return [call.node for call in finder.names.calls if call.name == ".compile"]
-
-
-def _compiled_again(finder: Finder) -> Iterator[Difference]:
-    """``compile`` without metrics of a model that was compiled with metrics above, in the same function."""
-    with_metrics: dict[tuple[int, str], int] = {}
-    for call in sorted(_compiles(finder), key=lambda one: one.lineno):
-        given = argument(call, 2, "metrics") or argument(call, 5, "weighted_metrics")
-        place = finder.values.scope(call)[-1], _owner(call)
-        if given is not None:
-            with_metrics[place] = call.lineno
-        elif place in with_metrics and not any(word.arg is None for word in call.keywords):
-            model: Any = call.func
-            made: list[Any] = finder.values.values(model.value)
-            if not any(with_metrics[place] < one.lineno < call.lineno for one in made):
-                yield Difference(table.BEHAVIOURS["compiled_again"], call, call)
 
 
 # Weights --------------------------------------------------------------------------------------------
@@ -83,7 +65,7 @@ def _frozen(finder: Finder) -> Iterator[Difference]:
             model = _model_of(target.value, loops)
             before = _compiled_before(finder, model, node) if model is not None else []
             if constant(node.value) is not False and before:
-                before = _compiles(finder)  # it is turned on and off
+                before = keras_3_compiles.calls(finder)  # it is turned on and off
             found.update((id(call), call) for call in before)
     for call in found.values():
         yield Difference(table.BEHAVIOURS["trainable"], call, call)
@@ -103,7 +85,7 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
     values, name = finder.values, key(model)
     line: int = at.lineno  # type: ignore[attr-defined]
     scope = values.scope(at)
-    here = [call for call in _compiles(finder) if name and _owner(call) == name]
+    here = [call for call in keras_3_compiles.calls(finder) if name and _owner(call) == name]
     here = [one for one in here if name.startswith("self.") or values.scope(one) == scope]
     if any(one.lineno > line and values.scope(one) == scope for one in here):
         return []
@@ -114,7 +96,7 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
         made = functions.get(key(getattr(value, "func", value)).rpartition(".")[2])
         if isinstance(value, ast.Call) and made is not None:
             inside = {id(one) for one in walk(made.node)}
-            here += [call for call in _compiles(finder) if id(call) in inside]
+            here += [call for call in keras_3_compiles.calls(finder) if id(call) in inside]
     for function in functions.values():
         names = [one.arg for one in function.node.args.args]
         if name not in names or not any(one is at for one in walk(function.node)):

@@ -327,7 +327,7 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
 
 
 #: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
-_WORDS = {
+WORDS = {
     "initializer": {"constant": "zeros", "Constant": "zeros"},
     "regularizer": {"l1_l2": ""},
     "constraint": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
@@ -337,7 +337,7 @@ _WORDS = {
 def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``kernel_constraint='maxnorm'``"""
     for given in call.node.keywords if below.startswith("layers.") else ():
-        known = _WORDS.get((given.arg or "").rpartition("_")[2], {})
+        known = WORDS.get((given.arg or "").rpartition("_")[2], {})
         for text in leaves(finder, given.value) if known else ():
             if constant(text) in known:
                 now = known[constant(text)]

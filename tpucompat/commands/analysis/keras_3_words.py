@@ -10,13 +10,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Iterator, Mapping
 
-from tpucompat.commands.analysis import keras_1_rules, keras_3_custom_objects
-from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORDS
-from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, METRICS, Difference, parts
+from tpucompat.commands.analysis import keras_1_rules, keras_3_custom_objects, keras_3_losses
+from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS, WORDS
+from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
+    LOSSES,
+    METRIC_OBJECTS,
+    METRIC_WORDS,
+    METRICS,
+    Difference,
+    parts,
+)
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
-from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras
+from tpucompat.commands.analysis.keras_values import OPTIMIZER
 from tpucompat.names import standalone_keras
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -52,19 +60,42 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
-    """``OPTIMIZERS[name](lr=0.1)`` of classes in a dictionary, and names of functions of the script's own."""
+    """Names of functions of the script's own, and the optimizers of dictionaries of classes."""
     yield from keras_3_custom_objects.differences(finder)
-    for node in finder.nodes:
-        called = node.func if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or not isinstance(called, ast.Subscript):
+
+
+def compiled(finder: Finder) -> Iterator[Difference]:
+    """The texts that models are compiled with for losses and metrics."""
+    for call in finder.names.calls:
+        if call.name != ".compile":
             continue
-        rate = keyword(node, "lr")
-        for one in leaves(finder, called):
-            name = below_keras(finder.values.used.get(id(one), ""))
-            if name.startswith("optimizers.") and rate is not None:
-                yield Difference(ARGUMENTS["*", "lr"], rate, node, "lr")
-            if name == "optimizers.RMSprop":
-                yield Difference(BEHAVIOURS["rmsprop"], one, node, "RMSprop")
+        for position, word in ((2, "metrics"), (5, "weighted_metrics")):
+            value = argument(call.node, position, word)
+            for metric in parts(value):
+                found = keras_3_losses.unaligned(finder, call, metric)
+                if found is not None:
+                    yield found
+            for text in metrics(finder, value):
+                yield from _metric(finder, call, text, constant(text))
+        losses = parts(argument(call.node, 1, "loss"))
+        for text in (text for one in losses for text in leaves(finder, one)):
+            if constant(text) in LOSSES:
+                yield Difference(BEHAVIOURS["loss_name"], text, call.node, LOSSES[constant(text)])
+            elif constant(text) in COSINES:
+                yield Difference(BEHAVIOURS["cosine"], text, call.node)
+
+
+def _metric(finder: Finder, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
+    if word in METRIC_OBJECTS:
+        row = BEHAVIOURS["metric_word" if word in METRIC_WORDS else "metric_object"]
+        yield Difference(row, text, call.node, METRIC_OBJECTS[word])
+        return
+    name = METRICS.get(word, "acc")
+    other = keras_3_losses.accuracy(finder, call, text) if name == "acc" else None
+    if other is not None:
+        yield Difference(other, text, call.node, "BinaryAccuracy('acc')")
+    if word != "acc" and not (other and other.how):
+        yield Difference(BEHAVIOURS["metric_name"], text, call.node, name)
 
 
 def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:

@@ -504,7 +504,7 @@ class Values:
             return MODEL
         if last == "Layer" or (package.startswith("layers") and last[:1].isupper()):
             return LAYER
-        if package == "optimizers" and last[:1].isupper():
+        if package == "optimizers" and (last[:1].isupper() or last in ("get", "deserialize")):
             return OPTIMIZER
         if package == "callbacks" and last[:1].isupper():
             return CALLBACK

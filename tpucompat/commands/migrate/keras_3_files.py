@@ -9,6 +9,7 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import MODELS, key
+from tpucompat.commands.migrate import keras_3_endings
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword, walk
@@ -57,7 +58,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
     match = ENDINGS.match(repr(name)) if isinstance(name, str) else None
     old = match.group(2) if match is not None else None
     if old in (".h5", ".hdf5", ".hdf"):
-        _rename_endings(self, old, ending)
+        keras_3_endings.rename(self, name, old, ending)
     elif one.name == "save" and one.call is not None:
         _make_folder(self, one, name)
     return True
@@ -126,32 +127,6 @@ def _latest_weights(self: Rewriter) -> bool:
             self.context.replace(call.node.func, self.cell(call.node), "latest_weights")
             self.context.done.add(id(call.node.func))
     return True
-
-
-def _rename_endings(self: Rewriter, old: str, new: str) -> None:
-    """Where the script looks for files of that ending: ``name.endswith('.h5')``, ``glob('*.h5')``."""
-    for call in self.context.names.calls:
-        last = getattr(call.node.func, "attr", getattr(call.node.func, "id", ""))
-        for node in call.node.args if last in ("endswith", "glob", "iglob", "fnmatch") else ():
-            text = constant(node)
-            is_ending = last == "endswith" and text == old
-            is_pattern = isinstance(text, str) and "*" in text and text.endswith(old)
-            if is_ending or (is_pattern and last != "endswith"):
-                self.end_with(node, new)
-            elif last == "endswith":
-                _rename_extension(self, node, old, new)
-    for compared in self.finder.nodes:
-        if isinstance(compared, ast.Compare):
-            for part in (compared.left, *compared.comparators):
-                _rename_extension(self, part, old, new)
-
-
-def _rename_extension(self: Rewriter, node: ast.AST, old: str, new: str) -> None:
-    """``name.split('.')[-1] == 'hdf5'``, where the last part of the new ending is what it is compared with."""
-    extension = "." + new.rpartition(".")[2]
-    if constant(node) in (old, old[1:]) and extension != old:
-        words = extension if constant(node) == old else extension[1:]
-        self.context.replace(node, self.cell(node), repr(words))
 
 
 def _make_folder(self: Rewriter, one: Difference, name: object) -> None:

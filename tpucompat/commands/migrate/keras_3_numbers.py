@@ -33,6 +33,18 @@ def _hard_sigmoid_function(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _metric_function(self: Rewriter, one: Difference) -> bool:
+    if not self.define("metric_function", keras_3_text_training.METRIC_FUNCTION):
+        return False
+    self.context.done.add(id(one.node))
+    return self.context.replace(one.node, self.cell(one.node), "metric_function")
+
+
+def _mean_of_rows(self: Rewriter, one: Difference) -> bool:
+    mean = self.context.local("tf.reduce_mean")
+    return self.wrap(one.node, f"{mean}(", ", axis=-1)")
+
+
 def _cosine(self: Rewriter, one: Difference) -> bool:
     return self.define("cosine_of_angle", written.COSINE) and self.context.replace(
         one.node, self.cell(one.node), "cosine_of_angle"
@@ -335,6 +347,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "quiet": _quiet,
     "by_name": _by_name,
     "cudnn": _cudnn,
+    "metric_function": _metric_function,
+    "mean_of_rows": _mean_of_rows,
     "hard_sigmoid": _hard_sigmoid,
     "lambda_layer": _lambda_layer,
     "keep_trainable": _keep_trainable,

@@ -8,7 +8,11 @@ from typing import Any, Callable, Mapping
 
 from tpucompat.commands.analysis.keras_3 import Finder
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate import (
+    keras_3_text,
+    keras_3_text_batches,
+    keras_3_text_training,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Overlap
 from tpucompat.names.used import walk
@@ -21,7 +25,8 @@ _ALWAYS = frozenset(("default", "generator", "note"))
 #: Of the functions and classes that are written into scripts.
 _DOCSTRINGS = frozenset(
     docstring
-    for text in vars(written).values()
+    for module in (keras_3_text, keras_3_text_batches, keras_3_text_training)
+    for text in vars(module).values()
     if isinstance(text, str)
     for docstring in re.findall(r'"""(.*?)"""', text.replace("{{", "{").replace("}}", "}"))
 )

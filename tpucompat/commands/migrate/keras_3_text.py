@@ -460,7 +460,10 @@ def with_loss(model, loss):
 {i}first, *others = model.outputs
 {i}outputs = [AddLoss()([first, loss]), *others]
 {i}made = {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
-{i}made.output_names = list(model.output_names)
+{i}made.output_names = list(getattr(model, 'output_names', made.output_names))
+{i}places = {{id(layer): place for place, layer in enumerate(model.layers)}}
+{i}for layers in (made._operations, made._layers):  # where new ones stand behind the others
+{i}{i}layers[:] = sorted(layers, key=lambda layer: places.get(id(layer), len(places)))
 {i}return made
 '''
 

@@ -97,7 +97,10 @@ def with_metric(model, value, name):
 {i}first, *others = model.outputs
 {i}outputs = [AddMetric(name)([first, value]), *others]
 {i}made = {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
-{i}made.output_names = list(model.output_names)
+{i}made.output_names = list(getattr(model, 'output_names', made.output_names))
+{i}places = {{id(layer): place for place, layer in enumerate(model.layers)}}
+{i}for layers in (made._operations, made._layers):  # where new ones stand behind the others
+{i}{i}layers[:] = sorted(layers, key=lambda layer: places.get(id(layer), len(places)))
 {i}return made
 '''
 
@@ -169,4 +172,26 @@ def set_values(pairs):
 {i}"""Gives each of some variables its value."""
 {i}for variable, value in pairs:
 {i}{i}variable.assign(value)
+'''
+
+METRIC_FUNCTION = '''
+
+def metric_function(identifier):
+{i}"""The function that has a name, as metrics.get gave it in Keras 2; else what it gives."""
+{i}def accuracy(y_true, y_pred):
+{i}{i}return {tf}.cast({tf}.equal(y_true, y_pred), {keras}.backend.floatx())
+
+{i}def binary_accuracy(y_true, y_pred, threshold=0.5):
+{i}{i}equal = {keras}.metrics.binary_accuracy(y_true, y_pred, threshold)
+{i}{i}return {tf}.reduce_mean(equal, axis=-1)
+
+{i}if not isinstance(identifier, str):
+{i}{i}return {keras}.metrics.get(identifier)
+{i}known = {{**vars({keras}.losses), **vars({keras}.metrics)}}
+{i}known.update(accuracy=accuracy, binary_accuracy=binary_accuracy)
+{i}found = known.get(identifier)
+{i}if found is None and identifier.startswith('mean_'):
+{i}{i}found = {keras}.losses.get(identifier)
+{i}is_function = callable(found) and not isinstance(found, type)
+{i}return found if is_function else {keras}.metrics.get(identifier)
 '''

@@ -17,11 +17,13 @@ class Link(NamedTuple):
       source: The file that imports.
       target: The file that is imported.
       package: What stands before its name: ``lm`` in ``from lm.modeling import f``, "." in ``from . import x``.
+      name: Its name as the statement has it, with that: ``lm.modeling``, ``.x``.
     """
 
     source: str
     target: str
     package: str
+    name: str
 
 
 class Imports:
@@ -103,7 +105,8 @@ class Imports:
             folder = os.path.dirname(folder)
         target = os.path.join(folder, *parts) + ".py"
         if parts and target in self.paths and target != path:
-            yield Link(path, target, "." * level + ".".join(parts[:-1]))
+            dots = "." * level
+            yield Link(path, target, dots + ".".join(parts[:-1]), dots + ".".join(parts))
 
     def _found(self, path: str, parts: list[str]) -> Iterator[Link]:
         """The file that an absolute name means: the nearest of those whose paths end so."""
@@ -117,7 +120,7 @@ class Imports:
         found = [one for one in found if one != path]
         if found:
             nearest = max(found, key=lambda one: len(os.path.commonpath([one, path])))
-            yield Link(path, nearest, ".".join(parts[:-1]))
+            yield Link(path, nearest, ".".join(parts[:-1]), ".".join(parts))
 
 
 def _parts(path: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
 import re
@@ -23,6 +24,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
 from tpucompat.commands.scan.scanner import DEPTH
+from tpucompat.names.used import walk
 
 #: How often a file is looked at again.
 _PASSES = 3
@@ -117,6 +119,7 @@ def _programs(
     version: int,
 ) -> Iterator[Result]:
     imports = Imports([module for module in modules if not module.source.is_notebook])
+    _take_names(imports)
     _take_eras(imports)
     _take_models(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
@@ -213,6 +216,38 @@ def _of_keras_2(
     return {path: plan.Keras2(path in wanted, path in asked, path in slim) for path in contexts}
 
 
+def _take_names(imports: Imports) -> None:
+    """Tells files what they import of TensorFlow and Keras from others of their program."""
+    for _ in range(_PASSES):  # which may have it from others in turn
+        told = False
+        for path, module in [*imports.paths.items()]:
+            given = {
+                link.name: scope
+                for link in imports.links
+                for scope in [imports.paths[link.target].names.scope]
+                if link.source == path and _takes(module, scope.handed_on())
+            }
+            if {name: one.handed_on() for name, one in given.items()} != {
+                name: one.handed_on() for name, one in module.given.items()
+            }:
+                again = findings.understand(module.source, module.given_models, given)
+                imports.paths[path] = again
+                told = True
+        if not told:
+            return
+
+
+def _takes(module: findings.Module, names: set[str]) -> bool:
+    """Whether a file imports one of some names, or may take one from a module."""
+    return any(
+        alias.name in names
+        for tree in filter(None, module.trees)
+        for node in walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ) or any(f".{name}".encode() in module.source.data for name in names)
+
+
 def _take_eras(imports: Imports) -> None:
     """Gives a module that says nothing of its era the one of the files that import it, or that it imports."""
     waiting = {path for path, module in imports.paths.items() if not module.era_known}
@@ -237,7 +272,7 @@ def _take_models(imports: Imports) -> None:
     related |= {path for path in imports.paths if of_keras & imports.reached([path])}
     for path in related - of_keras:
         before = imports.paths[path]
-        module = findings.understand(before.source, given_models=True)
+        module = findings.understand(before.source, given_models=True, given=before.given)
         imports.paths[path] = module._replace(era=before.era)
     saving = [
         path
@@ -343,7 +378,8 @@ def _settled(
     result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, homes)
     for _ in range(_PASSES if result.changed else 0):
         source = sources.decode(result.path, result.after)
-        again = findings.understand(source, module.given_models)._replace(renamed=module.renamed)
+        again = findings.understand(source, module.given_models, module.given)
+        again = again._replace(renamed=module.renamed)
         again = again if again.era_known else again._replace(era=module.era)
         later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, homes)
         if later.after == result.after:
