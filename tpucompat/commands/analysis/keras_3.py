@@ -6,6 +6,7 @@ import ast
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
+    indexes,
     keras_1_rules,
     keras_3_batches,
     keras_3_calls,
@@ -153,6 +154,7 @@ class Finder:
             or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
         )
 
+    @indexes.once
     def own_metrics(self) -> set[str]:
         """Names of functions of the file that models are compiled with as losses or metrics."""
         own = self.names.functions.keys() - WRAPPERS
@@ -412,9 +414,9 @@ class Finder:
 
     def _is_metric(self, node: ast.AST) -> bool:
         """Whether an object that nothing is known of is a metric, where states of nothing else are reset."""
-        if any(is_stateful(call) for call in self.names.calls):
+        if _has_stateful(self):
             return False
-        made = (below_keras(call.name) for call in self.names.calls)
+        made = indexes.of_keras(self.names)
         return any(one.startswith("metrics.") for one in made) or "metric" in key(node).lower()
 
     # Rules -----------------------------------------------------------------------------------------
@@ -446,8 +448,12 @@ class Finder:
 
     # Names of files --------------------------------------------------------------------------------
 
-    def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
+    @indexes.once
+    def file_arguments(self) -> list[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
+        return list(self._file_arguments())
+
+    def _file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         for call in self.names.calls:
             last = call.name.rpartition(".")[2]
             below = below_keras(call.name)
@@ -559,6 +565,11 @@ class Finder:
         is_own = self.values.kinds(node.value) == {keras_values.OTHER}
         of_training = self.values.kind(node.value) in ("", keras_values.HISTORY) and not is_own
         return of_training and key(node.value) != "self"
+
+
+@indexes.once
+def _has_stateful(finder: Finder) -> bool:
+    return any(is_stateful(call) for call in finder.names.calls)
 
 
 def _normalizes(call: Call) -> bool:

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes, keras_3_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_3_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, index_of, walk
@@ -204,8 +204,8 @@ _OF_CHECKPOINT = re.compile(r"(^|/|\*)(\.index|\.data\S*|checkpoint)$")
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:
     """The name of a file; of a loop over names that stand in the script, each of these."""
-    for loop in finder.nodes if isinstance(path, ast.Name) else ():
-        if isinstance(loop, ast.For) and key(loop.target) == key(path) and path in walk(loop):
+    for loop in indexes.nodes(finder, ast.For) if isinstance(path, ast.Name) else ():
+        if key(loop.target) == key(path) and path in walk(loop):
             written = list(getattr(loop.iter, "elts", ()))
             if written and all(isinstance(constant(one), str) for one in written):
                 return written

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from typing import AbstractSet, Any, Iterable, Iterator, Mapping
+from typing import AbstractSet, Any, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names.used import Names, children, walk
 
@@ -94,6 +94,38 @@ def key(node: ast.AST) -> str:
     return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
 
 
+class _Index(NamedTuple):
+    """The assignments of a module by what they are asked for.
+
+    Attributes:
+      bound: ("unpacked", "item" or "parameter", scope, name) -> (place among all, value) of each.
+      targets: The identity of a value -> the tuples and lists that it is assigned to.
+    """
+
+    bound: dict[tuple[str, int, str], list[tuple[int, ast.AST]]]
+    targets: dict[int, list[ast.Tuple | ast.List]]
+
+    def add(
+        self, place: int, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str
+    ) -> None:
+        """Takes up an assignment."""
+        names: set[str] = set()
+        if how == "parameter":
+            names = {key(target)}
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            is_call = isinstance(value, ast.Call)
+            if not how:
+                self.targets.setdefault(id(value), []).append(target)
+                names = {key(one) for one in ast.walk(target)} if is_call else set()
+            elif how == "item":
+                counts = is_call and key(value.func) == "enumerate"  # type: ignore[attr-defined]
+                parts = target.elts[1:] if counts else target.elts
+                names = {key(one) for part in parts for one in ast.walk(part)}
+        for name in names:
+            where = how or "unpacked", scope[-1], name
+            self.bound.setdefault(where, []).append((place, value))
+
+
 class Values:
     """The kinds of the values of a module.
 
@@ -131,6 +163,7 @@ class Values:
         self._told: dict[int, frozenset[str]] | None = None
         self._own_names: dict[int, set[str]] = {}
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
+        self._indexed: _Index | None = None
         for tree in trees:
             self._walk(tree, (0,), "")
         self._parameters(names)
@@ -248,22 +281,14 @@ class Values:
 
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
-        name, scopes = key(node), self.scope(node)
-        return [
-            value
-            for scope, target, value, how in (self._pairs if name else ())
-            if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
-            if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
-        ]
+        name = key(node)
+        return self._bound_in("unpacked", name, self.scope(node)) if name else []
 
     def places(self, node: ast.AST, call: ast.AST) -> list[int]:
         """The places that a name has in ``a, b = call(…)``."""
-        targets = (
-            target.elts
-            for _, target, value, how in self._pairs
-            if value is call and not how and isinstance(target, (ast.Tuple, ast.List))
-        )
-        return [at for one in targets for at, part in enumerate(one) if key(part) == key(node)]
+        name = key(node)
+        targets = self._index().targets.get(id(call), ())
+        return [at for one in targets for at, part in enumerate(one.elts) if key(part) == name]
 
     def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
         """What a function of the module returns in the places that a name has in ``a, b = call(…)``."""
@@ -274,15 +299,7 @@ class Values:
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
         """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
-        name, scopes = key(node), self.scope(node)
-        found: list[ast.AST] = []
-        for scope, target, value, how in self._pairs:
-            counts = isinstance(value, ast.Call) and key(value.func) == "enumerate"
-            if how == "item" and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List)):
-                parts = target.elts[1:] if counts else target.elts
-                if any(key(one) == name for part in parts for one in ast.walk(part)):
-                    found.append(value)
-        return found
+        return self._bound_in("item", key(node), self.scope(node))
 
     def converted(self, models: set[str]) -> set[str]:
         """Names of models, with those of the models that a function made of them."""
@@ -295,12 +312,20 @@ class Values:
 
     def given(self, node: ast.AST) -> list[ast.AST]:
         """What the calls of a function give a parameter of it."""
-        name, scopes = key(node), self.scope(node)
-        return [
-            value
-            for scope, target, value, how in self._pairs
-            if how == "parameter" and scope[-1] in scopes and key(target) == name
-        ]
+        return self._bound_in("parameter", key(node), self.scope(node))
+
+    def _bound_in(self, how: str, name: str, scopes: tuple[int, ...]) -> list[ast.AST]:
+        bound = self._index().bound
+        found = [one for scope in {*scopes} for one in bound.get((how, scope, name), ())]
+        return [value for _, value in sorted(found, key=lambda one: one[0])]
+
+    def _index(self) -> _Index:
+        """What is asked of all assignments; the names are told by then."""
+        if self._indexed is None:
+            self._indexed = _Index({}, {})
+            for place, pair in enumerate(self._pairs):
+                self._indexed.add(place, *pair)
+        return self._indexed
 
     # Assignments ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import ast
 import re
 from typing import Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.names.used import constant, keyword
 
@@ -92,10 +93,12 @@ class Shown:
             is_view = getattr(function, "attr", "") in ("copy", "items", "values")
             return is_view and self._holds(function.value, depth)
         name = key(node)
-        if not name or not depth:
-            return False
-        return any(self._holds(one, depth - 1) for one in self._made.get(name, ())) or any(
-            self._is_inside(one, depth - 1) for one in self._put.get(name, ())
+        return bool(name) and depth > 0 and self._named_holds(name, depth - 1)
+
+    @indexes.once
+    def _named_holds(self, name: str, depth: int) -> bool:
+        return any(self._holds(one, depth) for one in self._made.get(name, ())) or any(
+            self._is_inside(one, depth) for one in self._put.get(name, ())
         )
 
     def _is_inside(self, node: Any, depth: int) -> bool:
@@ -111,11 +114,18 @@ class Shown:
         if isinstance(node, ast.IfExp):
             return any(self._is_number(one, depth) for one in (node.body, node.orelse))
         if isinstance(node, ast.Subscript) and depth:
-            made = self._made.get(_root(node), ())
-            return any(_GIVE_ARRAYS.search(self._called.get(id(one), "")) for one in made)
+            return self._is_array(_root(node))
         name = key(node)
-        made = self._made.get(name, ()) if name and depth else ()
-        return any(self._is_number(one, depth - 1) for one in made)
+        return bool(name) and depth > 0 and self._is_named_number(name, depth - 1)
+
+    @indexes.once
+    def _is_array(self, name: str) -> bool:
+        made = self._made.get(name, ())
+        return any(_GIVE_ARRAYS.search(self._called.get(id(one), "")) for one in made)
+
+    @indexes.once
+    def _is_named_number(self, name: str, depth: int) -> bool:
+        return any(self._is_number(one, depth) for one in self._made.get(name, ()))
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -10,7 +10,7 @@ import textwrap
 from typing import AbstractSet, Any, Iterator, NamedTuple
 
 from tpucompat.base.codes import CODES
-from tpucompat.commands.analysis import findings, keras_3
+from tpucompat.commands.analysis import findings, indexes, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
@@ -71,7 +71,10 @@ class Context:
         #: Line that is added among the imports -> the rule that needs it.
         self._rules: dict[str, str] = {}
         self._parents: dict[int, dict[int, ast.AST]] = {}
-        self._loads: dict[str, list[ast.Name]] | None = None
+        self._named: dict[str, list[ast.Name]] | None = None
+        self._cells: dict[int, int] = {}
+        #: A node -> a child in a list of it -> that list.
+        self._lists: dict[int, dict[int, list[Any]]] = {}
         self._nodes: list[ast.AST] | None = None
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
@@ -111,14 +114,18 @@ class Context:
             self._nodes = [node for tree in self.trees.values() for node in walk(tree)]
         return self._nodes
 
-    def loads(self, name: str) -> list[ast.Name]:
-        """Where the file reads a name; the trees are searched once, however many names are asked for."""
-        if self._loads is None:
-            self._loads = {}
+    def named(self, name: str) -> list[ast.Name]:
+        """Where a name stands; the trees are searched once, however many names are asked for."""
+        if self._named is None:
+            self._named = {}
             for node in self.nodes:
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._loads.setdefault(node.id, []).append(node)
-        return self._loads.get(name, [])
+                if isinstance(node, ast.Name):
+                    self._named.setdefault(node.id, []).append(node)
+        return self._named.get(name, [])
+
+    def loads(self, name: str) -> list[ast.Name]:
+        """Where the file reads a name."""
+        return [node for node in self.named(name) if isinstance(node.ctx, ast.Load)]
 
     @contextlib.contextmanager
     def rule(self, code: str) -> Iterator[None]:
@@ -147,6 +154,8 @@ class Context:
     def forget_parents(self) -> None:
         """Is called when nodes of a tree were put in the place of others."""
         self._parents.clear()
+        self._cells.clear()
+        self._lists.clear()
 
     def innermost(self, node: ast.AST, cell: int) -> Any:
         """The statement directly around a node, which others may stand before in its line."""
@@ -170,17 +179,22 @@ class Context:
     def body_of(self, statement: ast.AST, cell: int) -> list[ast.stmt]:
         """The list of statements that a statement stands in."""
         parent = self.parents(cell).get(id(statement), self.trees[cell])
-        for value in vars(parent).values():
-            if isinstance(value, list) and any(one is statement for one in value):
-                return value
-        return []
+        if id(parent) not in self._lists:
+            found: dict[int, list[Any]] = {}
+            for value in vars(parent).values():
+                for one in value if isinstance(value, list) else ():
+                    found.setdefault(id(one), value)
+            self._lists[id(parent)] = found
+        return self._lists[id(parent)].get(id(statement), [])
 
     def cell_of(self, node: ast.AST) -> int:
         """The cell that holds a node."""
-        for cell in self.trees:
-            if node is self.trees[cell] or id(node) in self.parents(cell):
-                return cell
-        return 0
+        if not self._cells:
+            for cell, tree in self.trees.items():
+                self._cells.setdefault(id(tree), cell)
+                for inside in self.parents(cell):
+                    self._cells.setdefault(inside, cell)
+        return self._cells.get(id(node), 0)
 
     # Edits -------------------------------------------------------------------------------------
 
@@ -306,11 +320,7 @@ class Context:
           name: The name.
           but_for: Nodes that are rewritten, by their ids.
         """
-        return not any(
-            getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
-            for node in self.nodes
-            if id(node) not in self.done and id(node) not in but_for
-        )
+        return all(id(node) in self.done or id(node) in but_for for node in _having(self, name))
 
     def _tf_is_free(self) -> bool:
         if self._free_tf is None:
@@ -565,6 +575,20 @@ class Context:
             elif statement.lineno > first:
                 break
         return cell, last + 1, self.texts[cell].indent(nearest)
+
+
+@indexes.once
+def _names(context: Context) -> dict[object, list[ast.AST]]:
+    """What any node of a file is called, or calls something -> these nodes."""
+    found: dict[object, list[ast.AST]] = {}
+    for node in context.nodes:
+        name = getattr(node, "id", getattr(node, "arg", getattr(node, "name", "")))
+        found.setdefault(name, []).append(node)
+    return found
+
+
+def _having(context: Context, name: str) -> list[ast.AST]:
+    return _names(context).get(name, [])
 
 
 def _is_plain(test: ast.expr) -> bool:

@@ -8,13 +8,15 @@ strategy, as keras_to_tpu_model did it, if the program keeps using only the copy
 from __future__ import annotations
 
 import ast
+import bisect
 from typing import Any, Iterator, NamedTuple, Sequence, cast
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate import keras_copies as copies
 from tpucompat.commands.migrate import optimizers
 from tpucompat.commands.migrate.context import Context
-from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.commands.migrate.text import lines_of_strings
 from tpucompat.names.used import Call, Function, argument, walk
 
 _HELPER = '''
@@ -274,20 +276,33 @@ def _run(
 
 def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None:
     """The statement of a block that the making of a model begins with."""
-    makers = [index for index, one in enumerate(body) if _assigns(one, name)]
-    if not makers:
+    makers = _makers(context).get(name, ())
+    maker = next((index for index, one in enumerate(body) if one in makers), None)
+    if maker is None:
         return None
     # Model(inputs, outputs): the layers between its inputs and outputs belong to it.
-    first, wanted = makers[0], _names_in(body[makers[0]])
-    for index in range(first - 1, -1, -1):
+    first, wanted = maker, _names_in(body[maker])
+    made = _names_made(context)
+    for index in range(maker - 1, -1, -1):
         one = body[index]
-        targets = one.targets if isinstance(one, ast.Assign) else []
-        made = {
-            node.id for target in targets for node in walk(target) if isinstance(node, ast.Name)
-        }
-        if made & wanted and any(_may_make_layers(context, node) for node in walk(one)):
+        if not wanted.isdisjoint(made.get(one, ())) and _makes_layers(context, one):
             first, wanted = index, wanted | _names_in(one)
     return body[first]
+
+
+@indexes.once
+def _names_made(context: Context) -> dict[ast.AST, set[str]]:
+    """The assignments of a file -> the names that stand in their targets."""
+    found: dict[ast.AST, set[str]] = {}
+    for one in indexes.nodes(context, ast.Assign):
+        inside = (node for target in one.targets for node in walk(target))
+        found[one] = {node.id for node in inside if isinstance(node, ast.Name)}
+    return found
+
+
+@indexes.once
+def _makes_layers(context: Context, statement: ast.AST) -> bool:
+    return any(_may_make_layers(context, node) for node in walk(statement))
 
 
 def _may_make_layers(context: Context, node: ast.AST) -> bool:
@@ -303,13 +318,19 @@ def _may_make_layers(context: Context, node: ast.AST) -> bool:
         return True
     if node.args or node.keywords:  # it may call the layers that it is given
         return True
-    reached, waiting = set(), [node.func.id]
+    return _reaches_tensorflow(context, node.func.id)
+
+
+@indexes.once
+def _reaches_tensorflow(context: Context, name: str) -> bool:
+    """Whether a function of the file, or one that it uses, has to do with TensorFlow."""
+    known = context.names.functions
+    reached, waiting = set(), [name]
     while waiting:
         function = known[waiting.pop()]
         reached.add(function)
         waiting += [one for one in function.names if one in known and known[one] not in reached]
-    uses = [use.function for use in context.names.uses]
-    return any(_is_within(function, reached) for function in uses)
+    return any(_is_within(use.function, reached) for use in context.names.uses)
 
 
 def _is_within(function: Function | None, outer: set[Function]) -> bool:
@@ -329,12 +350,14 @@ def _names_in(statement: ast.stmt) -> set[str]:
 
 def _earlier_cell(context: Context, cell: int, name: str) -> Run:
     """The run in a cell of its own, to its last statement that has to do with the model."""
-    for number in sorted((one for one in context.trees if one < cell), reverse=True):
+    cells = {context.cell_of(one) for one in _makers(context).get(name, ())}
+    for number in sorted((one for one in cells if one < cell), reverse=True):
         body = context.trees[number].body
         first = _maker(context, body, name)
         if first is None:
             continue
-        last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
+        makers = _makers(context)[name]
+        last = [one for one in body if one in makers or _uses_method(one, name)][-1]
         return Run(number, first, last)
     raise CannotSee(f"cannot find where {name} is built")
 
@@ -342,22 +365,20 @@ def _earlier_cell(context: Context, cell: int, name: str) -> Run:
 def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[str]) -> Run:
     body = context.body_of(last, cell)
     at = next(index for index, one in enumerate(body) if one is last)
-    for one in body[at + 1 :]:
-        if copies.compiles(one, names):
-            last = one
+    behind = set(body[at + 1 :])
+    for _, one in copies.compiling(context, names):
+        last = one if one in behind else last
     return Run(cell, first, last)
 
 
 def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> Iterator[Run]:
     """Where the model is compiled elsewhere: in another cell, or another block."""
-    for number, tree in context.trees.items():
-        for node in walk(tree):
-            if isinstance(node, ast.stmt) and copies.compiles(node, names):
-                inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
-                if not inside:
-                    if not context.module.source.is_notebook:
-                        raise CannotSee("it is compiled elsewhere")
-                    yield Run(number, node, node)
+    for number, node in copies.compiling(context, names):
+        inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
+        if not inside:
+            if not context.module.source.is_notebook:
+                raise CannotSee("it is compiled elsewhere")
+            yield Run(number, node, node)
 
 
 def _check(context: Context, run: Run) -> None:
@@ -365,18 +386,34 @@ def _check(context: Context, run: Run) -> None:
     inside = range(run.first.lineno, run.last.lineno + 1)
     if any(one.cell == run.cell and one.node.lineno in inside for one in context.imports):
         raise CannotSee("TensorFlow is imported among the statements that build the model")
-    if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
+    lines = _lines_of_strings(context, run.cell)
+    at = bisect.bisect_left(lines, run.first.lineno)
+    if at < len(lines) and lines[at] <= run.last.end_lineno:
         raise CannotSee("a multi-line string is among the statements that build the model")
     if not text.owns_lines(run.first) or not text.owns_lines(run.last):
         raise CannotSee("several statements share a line")
 
 
-def _assigns(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement makes what a name stands for, or chooses by ``if`` how to make it."""
-    if isinstance(statement, ast.If):
-        return any(_assigns(one, name) for one in [*statement.body, *statement.orelse])
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(_key(target) == name for target in targets)
+@indexes.once
+def _lines_of_strings(context: Context, cell: int) -> list[int]:
+    """The lines in which strings begin that go over several."""
+    return sorted(lines_of_strings(context.trees[cell]))
+
+
+@indexes.once
+def _makers(context: Context) -> dict[str, set[ast.AST]]:
+    """A name -> the statements that make what it stands for, or choose by ``if`` how to make it."""
+    found: dict[str, set[ast.AST]] = {}
+    for statement in indexes.nodes(context, ast.Assign):
+        parents = context.parents(context.cell_of(statement))
+        makers: set[ast.AST] = {statement}
+        above = parents.get(id(statement))
+        while isinstance(above, ast.If):
+            makers.add(above)
+            above = parents.get(id(above))
+        for target in statement.targets:
+            found.setdefault(_key(target), set()).update(makers)
+    return found
 
 
 def _uses_method(statement: ast.stmt, name: str) -> bool:
@@ -521,30 +558,47 @@ def _retire(
 def _for_each_conversion(context: Context, name: str) -> list[tuple[Any, int]]:
     """The assignments of a name that each conversion makes again for itself alone."""
     found = copies.plain_assignments(context, name)
-    inside: list[Any] = [call.node for call in context.names.calls if is_conversion(call)]
+    inside: list[Any] = _conversions(context)
     serve = all(serves_start_up(context, one.value) for one, _ in found)
     alone = not copies.loads_outside(context, name, inside + [one for one, _ in found])
     return found if serve and alone else []
 
 
-def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
-    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+@indexes.once
+def _conversions(context: Context) -> list[ast.Call]:
+    return [call.node for call in context.names.calls if is_conversion(call)]
+
+
+@indexes.once
+def _functions(context: Context) -> dict[str, list[tuple[int, ast.FunctionDef]]]:
+    """The names of the functions of the module itself -> each with its cell."""
+    found: dict[str, list[tuple[int, ast.FunctionDef]]] = {}
     for cell, tree in context.trees.items():
         for node in tree.body:
-            if not isinstance(node, ast.FunctionDef) or node.name != name or node.decorator_list:
-                continue
-            shared = any(isinstance(one, ast.Global) for one in walk(node))
-            if shared or copies.loads_outside(context, name, [*gone, node]):
-                continue
-            makes = any(
-                call.name.endswith(".TPUDistributionStrategy")
-                and any(call.node is one for one in walk(node))
-                for call in context.names.calls
-            )
-            if makes and context.remove(node, cell):
-                finish(context, node)
-                return [node]
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name, []).append((cell, node))
+    return found
+
+
+def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
+    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+    for cell, node in _functions(context).get(name, ()):
+        inside = walk(node)
+        if node.decorator_list or any(isinstance(one, ast.Global) for one in inside):
+            continue
+        if copies.loads_outside(context, name, [*gone, node]):
+            continue
+        makes = any(one in _strategies(context) for one in inside)
+        if makes and context.remove(node, cell):
+            finish(context, node)
+            return [node]
     return []
+
+
+@indexes.once
+def _strategies(context: Context) -> set[ast.AST]:
+    calls = context.names.calls
+    return {call.node for call in calls if call.name.endswith(".TPUDistributionStrategy")}
 
 
 def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
@@ -561,14 +615,15 @@ def only_assignment(context: Context, name: str, joined: bool = False) -> tuple[
 
 def serves_start_up(context: Context, value: ast.AST) -> bool:
     """Whether an expression makes an address, a resolver or a strategy of a TPU, and nothing else."""
-    inside = {id(node) for node in walk(value)}
-    if any(id(node) in inside for node, _, _, _ in context.names.strings):
-        return True
-    return any(
-        id(call.node) in inside
-        and call.name.endswith((".TPUClusterResolver", ".TPUDistributionStrategy"))
-        for call in context.names.calls
-    )
+    return any(node in _of_start_up(context) for node in walk(value))
+
+
+@indexes.once
+def _of_start_up(context: Context) -> set[ast.AST]:
+    """The addresses, resolvers and strategies of a file."""
+    made = (".TPUClusterResolver", ".TPUDistributionStrategy")
+    calls = {call.node for call in context.names.calls if call.name.endswith(made)}
+    return calls | {node for node, _, _, _ in context.names.strings}
 
 
 def has_helper(context: Context) -> bool:

@@ -7,12 +7,12 @@ the attribute's place. A class that inherits, or whose attributes are used elsew
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence, Tuple
 
 from tpucompat.commands.migrate import session_functions
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import walk
+from tpucompat.names.used import children, walk
 
 _SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
 
@@ -131,16 +131,17 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
 
 
-def seen(
-    parents: Mapping[int, ast.AST], statement: ast.AST, session: str, names: set[str]
-) -> Iterator[ast.Name]:
+#: A name -> where it is read or assigned, each with its place among all.
+Seen = Mapping[str, Sequence[Tuple[int, ast.Name]]]
+
+
+def seen(parents: Mapping[int, ast.AST], statement: ast.AST, session: str) -> Seen:
     """Where names of the Session's block are read or assigned: not those of functions of their own.
 
     Args:
       parents: As the context has them.
       statement: The one that makes the Session.
       session: What the Session is called; all methods see what an attribute's class has.
-      names: The names.
     """
     scope: Any = statement
     while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
@@ -148,12 +149,16 @@ def seen(
     home = scope
     while session.startswith("self.") and not isinstance(scope, ast.ClassDef):
         scope = parents[id(scope)]
-    waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
+    found: dict[str, list[tuple[int, ast.Name]]] = {}
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(scope, frozenset())]
+    place = 0
     while waiting:
-        node, left = waiting.pop()
+        place += 1
+        node, hidden = waiting.pop()
         if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
             own = session_functions.bound(node)
-            left = left - {name for name in own if not name.startswith("self.")}
-        if isinstance(node, ast.Name) and node.id in left:
-            yield node
-        waiting += [(child, left) for child in ast.iter_child_nodes(node)]
+            hidden = hidden | {name for name in own if not name.startswith("self.")}
+        if isinstance(node, ast.Name) and node.id not in hidden:
+            found.setdefault(node.id, []).append((place, node))
+        waiting += [(child, hidden) for child in children(node)]
+    return found

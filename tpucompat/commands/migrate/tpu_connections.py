@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import sources
+from tpucompat.commands.analysis import indexes, sources
 from tpucompat.commands.migrate import keras, session_settings
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text, strings_over_lines
@@ -186,10 +186,15 @@ def in_session(context: Context, graph: str) -> bool:
     return opens and any(name.endswith(".TPUStrategy") for name in made)
 
 
+@indexes.once
+def _called(context: Context) -> dict[int, str]:
+    return {id(call.node): call.name for call in context.names.calls if not call.guarded}
+
+
 def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
     item = node.items[0]
     name = getattr(item.optional_vars, "id", "")
-    called = {id(call.node): call.name for call in context.names.calls if not call.guarded}
+    called = _called(context)
     if len(node.items) != 1 or not name or called.get(id(item.context_expr)) not in _SESSIONS:
         return None
     inside = [one for statement in node.body for one in walk(statement)]
@@ -239,8 +244,8 @@ def _counts(
     name = getattr(made.targets[0], "id", "")
     parents = context.parents(cell)
     found: list[ast.Attribute] = []
-    for node in context.nodes:
-        if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:
+    for node in context.named(name):
+        if node is made.targets[0]:
             continue
         above = parents.get(id(node))
         call = parents.get(id(above)) if isinstance(above, ast.keyword) else above
