@@ -48,7 +48,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword
+from tpucompat.names.used import Call, argument, constant, index_of, is_given
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -447,45 +447,6 @@ class Finder:
         )
 
     # Names of files --------------------------------------------------------------------------------
-
-    @indexes.once
-    def file_arguments(self) -> list[tuple[ast.expr, ast.Call, str, bool]]:
-        """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
-        return list(self._file_arguments())
-
-    def _file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
-        for call in self.names.calls:
-            last = call.name.rpartition(".")[2]
-            below = below_keras(call.name)
-            path: ast.expr | None = None
-            rule, saves = "model_file", True
-            if call.name.startswith(".") and not self._is_other(call):
-                path = argument(call.node, 0, "filepath")
-                if last in ("save_weights", "load_weights"):
-                    rule, saves = "weights_file", last == "save_weights"
-                elif last != "save" or not self._is_model(call.node.func.value):
-                    path = None
-            elif below and last == "save_model":
-                path = argument(call.node, 1, "filepath")
-            elif (below and last == "load_model") or last == "from_keras_model_file":
-                path, saves = argument(call.node, 0, "filepath"), False
-            elif below and last == "ModelCheckpoint":
-                path = argument(call.node, 0, "filepath")
-                if constant(argument(call.node, 4, "save_weights_only")):
-                    rule = "weights_file"
-            written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
-            if path is None or written:
-                continue
-            is_export = rule == "model_file" and self.text_of(path) in self.exported
-            if saves and (is_export or keyword(call.node, "signatures") is not None):
-                rule = "signatures"
-            for one in keras_3_files.names(self, path):
-                yield one, call.node, rule, saves
-
-    def _is_other(self, call: Call) -> bool:
-        owner = getattr(call.node.func, "value", None)
-        kind = keras_values.OTHER if owner is None else self.values.kind(owner)
-        return kind not in ("", keras_values.CALLBACK, *MODELS)
 
     def text_of(self, node: ast.AST) -> str | None:
         """How the name of a file ends, where a text in the script says so; else None."""

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import keras_3_files
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
@@ -130,7 +131,7 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
 
 def _loaded(finder: Finder) -> Iterator[Difference]:
     """Weights of layers that a program saves to HDF5, loads and goes on from."""
-    files = [one for one in finder.file_arguments() if one[2] != "signatures"]
+    files = [one for one in keras_3_files.arguments(finder) if one[2] != "signatures"]
     saved = {(finder.text_of(path), rule) for path, _, rule, saves in files if saves}
     folders = {rule for text, rule in saved if not _may_be_hdf5(text)}
     if not saved or "weights_file" in folders:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from typing import AbstractSet, Any, Iterable, Iterator, Mapping, NamedTuple
+from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
+from tpucompat.commands.analysis.bindings import Bindings
+from tpucompat.commands.analysis.bindings import key as key
 from tpucompat.names.used import Names, children, walk
 
 MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
@@ -86,46 +88,6 @@ def below_keras(name: str) -> str:
     return below
 
 
-def key(node: ast.AST) -> str:
-    """``model`` or ``self.model``; "" for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    above = key(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
-
-
-class _Index(NamedTuple):
-    """The assignments of a module by what they are asked for.
-
-    Attributes:
-      bound: ("unpacked", "item" or "parameter", scope, name) -> (place among all, value) of each.
-      targets: The identity of a value -> the tuples and lists that it is assigned to.
-    """
-
-    bound: dict[tuple[str, int, str], list[tuple[int, ast.AST]]]
-    targets: dict[int, list[ast.Tuple | ast.List]]
-
-    def add(
-        self, place: int, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str
-    ) -> None:
-        """Takes up an assignment."""
-        names: set[str] = set()
-        if how == "parameter":
-            names = {key(target)}
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            is_call = isinstance(value, ast.Call)
-            if not how:
-                self.targets.setdefault(id(value), []).append(target)
-                names = {key(one) for one in ast.walk(target)} if is_call else set()
-            elif how == "item":
-                counts = is_call and key(value.func) == "enumerate"  # type: ignore[attr-defined]
-                parts = target.elts[1:] if counts else target.elts
-                names = {key(one) for part in parts for one in ast.walk(part)}
-        for name in names:
-            where = how or "unpacked", scope[-1], name
-            self.bound.setdefault(where, []).append((place, value))
-
-
 class Values:
     """The kinds of the values of a module.
 
@@ -163,7 +125,7 @@ class Values:
         self._told: dict[int, frozenset[str]] | None = None
         self._own_names: dict[int, set[str]] = {}
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
-        self._indexed: _Index | None = None
+        self._indexed: Bindings | None = None
         for tree in trees:
             self._walk(tree, (0,), "")
         self._parameters(names)
@@ -282,12 +244,12 @@ class Values:
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
         name = key(node)
-        return self._bound_in("unpacked", name, self.scope(node)) if name else []
+        return self._bindings().of("unpacked", name, self.scope(node)) if name else []
 
     def places(self, node: ast.AST, call: ast.AST) -> list[int]:
         """The places that a name has in ``a, b = call(…)``."""
         name = key(node)
-        targets = self._index().targets.get(id(call), ())
+        targets = self._bindings().targets.get(id(call), ())
         return [at for one in targets for at, part in enumerate(one.elts) if key(part) == name]
 
     def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
@@ -299,7 +261,7 @@ class Values:
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
         """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
-        return self._bound_in("item", key(node), self.scope(node))
+        return self._bindings().of("item", key(node), self.scope(node))
 
     def converted(self, models: set[str]) -> set[str]:
         """Names of models, with those of the models that a function made of them."""
@@ -312,19 +274,11 @@ class Values:
 
     def given(self, node: ast.AST) -> list[ast.AST]:
         """What the calls of a function give a parameter of it."""
-        return self._bound_in("parameter", key(node), self.scope(node))
+        return self._bindings().of("parameter", key(node), self.scope(node))
 
-    def _bound_in(self, how: str, name: str, scopes: tuple[int, ...]) -> list[ast.AST]:
-        bound = self._index().bound
-        found = [one for scope in {*scopes} for one in bound.get((how, scope, name), ())]
-        return [value for _, value in sorted(found, key=lambda one: one[0])]
-
-    def _index(self) -> _Index:
-        """What is asked of all assignments; the names are told by then."""
-        if self._indexed is None:
-            self._indexed = _Index({}, {})
-            for place, pair in enumerate(self._pairs):
-                self._indexed.add(place, *pair)
+    def _bindings(self) -> Bindings:
+        if self._indexed is None:  # what is asked once all assignments are known
+            self._indexed = Bindings(self._pairs)
         return self._indexed
 
     # Assignments ---------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ import textwrap
 from typing import AbstractSet, Any, Iterator, NamedTuple
 
 from tpucompat.base.codes import CODES
-from tpucompat.commands.analysis import findings, indexes, keras_3
+from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
-from tpucompat.names.used import Use, children, walk
+from tpucompat.commands.migrate.trees import Trees
+from tpucompat.names.used import Use, walk
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -31,7 +32,7 @@ class Import(NamedTuple):
     uses: list[Use]
 
 
-class Context:
+class Context(Trees):
     """One file on its way.
 
     Args:
@@ -41,16 +42,12 @@ class Context:
     """
 
     def __init__(self, module: Module, unsafe: bool = False, keras: int = 3) -> None:
+        super().__init__(module)
         self.module = module
         self.unsafe = unsafe
         self.keras = keras
         self.names = module.names
         self.texts = {unit.cell: Text(unit.original) for unit in module.source.units}
-        self.trees = {
-            unit.cell: tree
-            for unit, tree in zip(module.source.units, module.trees)
-            if tree is not None
-        }
         everything = list(findings.places(module))
         #: Uses that the program needs; guarded ones stay as they are.
         self.places: list[Place] = [place for place in everything if not place.finding.guarded]
@@ -70,12 +67,6 @@ class Context:
         self._wanted: dict[str, str] = {}
         #: Line that is added among the imports -> the rule that needs it.
         self._rules: dict[str, str] = {}
-        self._parents: dict[int, dict[int, ast.AST]] = {}
-        self._named: dict[str, list[ast.Name]] | None = None
-        self._cells: dict[int, int] = {}
-        #: A node -> a child in a list of it -> that list.
-        self._lists: dict[int, dict[int, list[Any]]] = {}
-        self._nodes: list[ast.AST] | None = None
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
@@ -107,26 +98,6 @@ class Context:
                 seen[id(use.statement)].uses.append(use)
             start = end
 
-    @property
-    def nodes(self) -> list[ast.AST]:
-        """All nodes of the file; the trees are walked once."""
-        if self._nodes is None:
-            self._nodes = [node for tree in self.trees.values() for node in walk(tree)]
-        return self._nodes
-
-    def named(self, name: str) -> list[ast.Name]:
-        """Where a name stands; the trees are searched once, however many names are asked for."""
-        if self._named is None:
-            self._named = {}
-            for node in self.nodes:
-                if isinstance(node, ast.Name):
-                    self._named.setdefault(node.id, []).append(node)
-        return self._named.get(name, [])
-
-    def loads(self, name: str) -> list[ast.Name]:
-        """Where the file reads a name."""
-        return [node for node in self.named(name) if isinstance(node.ctx, ast.Load)]
-
     @contextlib.contextmanager
     def rule(self, code: str) -> Iterator[None]:
         """The edits that are made inside belong to a rule; one inside another one has the last word."""
@@ -140,22 +111,6 @@ class Context:
                 text.rule = before[cell]
 
     # Trees -------------------------------------------------------------------------------------
-
-    def parents(self, cell: int) -> dict[int, ast.AST]:
-        """The identity of each node of a unit -> the node above it."""
-        if cell not in self._parents:
-            found: dict[int, ast.AST] = {}
-            for node in walk(self.trees[cell]):
-                for child in children(node):
-                    found[id(child)] = node
-            self._parents[cell] = found
-        return self._parents[cell]
-
-    def forget_parents(self) -> None:
-        """Is called when nodes of a tree were put in the place of others."""
-        self._parents.clear()
-        self._cells.clear()
-        self._lists.clear()
 
     def innermost(self, node: ast.AST, cell: int) -> Any:
         """The statement directly around a node, which others may stand before in its line."""
@@ -175,26 +130,6 @@ class Context:
                     return found
             found = parents.get(id(found))
         return node
-
-    def body_of(self, statement: ast.AST, cell: int) -> list[ast.stmt]:
-        """The list of statements that a statement stands in."""
-        parent = self.parents(cell).get(id(statement), self.trees[cell])
-        if id(parent) not in self._lists:
-            found: dict[int, list[Any]] = {}
-            for value in vars(parent).values():
-                for one in value if isinstance(value, list) else ():
-                    found.setdefault(id(one), value)
-            self._lists[id(parent)] = found
-        return self._lists[id(parent)].get(id(statement), [])
-
-    def cell_of(self, node: ast.AST) -> int:
-        """The cell that holds a node."""
-        if not self._cells:
-            for cell, tree in self.trees.items():
-                self._cells.setdefault(id(tree), cell)
-                for inside in self.parents(cell):
-                    self._cells.setdefault(inside, cell)
-        return self._cells.get(id(node), 0)
 
     # Edits -------------------------------------------------------------------------------------
 
@@ -320,7 +255,7 @@ class Context:
           name: The name.
           but_for: Nodes that are rewritten, by their ids.
         """
-        return all(id(node) in self.done or id(node) in but_for for node in _having(self, name))
+        return all(id(node) in self.done or id(node) in but_for for node in self.having(name))
 
     def _tf_is_free(self) -> bool:
         if self._free_tf is None:
@@ -575,20 +510,6 @@ class Context:
             elif statement.lineno > first:
                 break
         return cell, last + 1, self.texts[cell].indent(nearest)
-
-
-@indexes.once
-def _names(context: Context) -> dict[object, list[ast.AST]]:
-    """What any node of a file is called, or calls something -> these nodes."""
-    found: dict[object, list[ast.AST]] = {}
-    for node in context.nodes:
-        name = getattr(node, "id", getattr(node, "arg", getattr(node, "name", "")))
-        found.setdefault(name, []).append(node)
-    return found
-
-
-def _having(context: Context, name: str) -> list[ast.AST]:
-    return _names(context).get(name, [])
 
 
 def _is_plain(test: ast.expr) -> bool:

@@ -14,10 +14,10 @@ from typing import Any, Iterator, NamedTuple, Sequence, cast
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate import keras_copies as copies
-from tpucompat.commands.migrate import optimizers
+from tpucompat.commands.migrate import keras_makers, optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import lines_of_strings
-from tpucompat.names.used import Call, Function, argument, walk
+from tpucompat.names.used import Call, argument, walk
 
 _HELPER = '''
 
@@ -47,7 +47,6 @@ _WITH_NAME = {
 
 
 # Methods of argparse's parsers, whose results are no layers.
-_COMMAND_LINE = frozenset(("parse_args", "parse_known_args"))
 
 
 class Run(NamedTuple):
@@ -102,11 +101,11 @@ def _is_used_before(context: Context, one: Conversion) -> bool:
     )
     run = one.runs[0]
     return any(
-        isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.id in asked
+        isinstance(node.ctx, ast.Store)
         and run.first.lineno <= node.lineno <= run.last.lineno
-        for node in walk(context.trees[run.cell])
+        and context.cell_of(node) == run.cell
+        for name in asked
+        for node in context.named(name)
     )
 
 
@@ -140,9 +139,10 @@ def _moved(context: Context, calls: Sequence[Call]) -> list[Conversion]:
     found = [_conversion(context, call) for call in calls]
     if any(_is_used_before(context, one) for one in found):
         raise CannotSee("the check for a TPU follows the construction of the model")
-    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
-    for cell, first, last in lines:
-        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
+    runs = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
+    runs.sort()
+    for (cell, _, last), (other, first, _) in zip(runs, runs[1:]):
+        if cell == other and first <= last:
             raise CannotSee("two models are built in one block of statements")
     return found
 
@@ -261,7 +261,7 @@ def _run(
     while True:
         body = context.body_of(at, cell)
         index = next(number for number, one in enumerate(body) if one is at)
-        first = _maker(context, body[:index], name)
+        first = keras_makers.maker(context, body[:index], name)
         if first is not None:
             return _to_compile(context, cell, first, at, names), condition
         above = parents.get(id(at))
@@ -274,89 +274,15 @@ def _run(
         at = above
 
 
-def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None:
-    """The statement of a block that the making of a model begins with."""
-    makers = _makers(context).get(name, ())
-    maker = next((index for index, one in enumerate(body) if one in makers), None)
-    if maker is None:
-        return None
-    # Model(inputs, outputs): the layers between its inputs and outputs belong to it.
-    first, wanted = maker, _names_in(body[maker])
-    made = _names_made(context)
-    for index in range(maker - 1, -1, -1):
-        one = body[index]
-        if not wanted.isdisjoint(made.get(one, ())) and _makes_layers(context, one):
-            first, wanted = index, wanted | _names_in(one)
-    return body[first]
-
-
-@indexes.once
-def _names_made(context: Context) -> dict[ast.AST, set[str]]:
-    """The assignments of a file -> the names that stand in their targets."""
-    found: dict[ast.AST, set[str]] = {}
-    for one in indexes.nodes(context, ast.Assign):
-        inside = (node for target in one.targets for node in walk(target))
-        found[one] = {node.id for node in inside if isinstance(node, ast.Name)}
-    return found
-
-
-@indexes.once
-def _makes_layers(context: Context, statement: ast.AST) -> bool:
-    return any(_may_make_layers(context, node) for node in walk(statement))
-
-
-def _may_make_layers(context: Context, node: ast.AST) -> bool:
-    """Whether a call may make something that belongs under the strategy: not one that reads the command line,
-    and no function of the file that is given nothing and has nothing to do with TensorFlow.
-    """
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr not in _COMMAND_LINE
-    known = context.names.functions
-    if not isinstance(node.func, ast.Name) or node.func.id not in known:
-        return True
-    if node.args or node.keywords:  # it may call the layers that it is given
-        return True
-    return _reaches_tensorflow(context, node.func.id)
-
-
-@indexes.once
-def _reaches_tensorflow(context: Context, name: str) -> bool:
-    """Whether a function of the file, or one that it uses, has to do with TensorFlow."""
-    known = context.names.functions
-    reached, waiting = set(), [name]
-    while waiting:
-        function = known[waiting.pop()]
-        reached.add(function)
-        waiting += [one for one in function.names if one in known and known[one] not in reached]
-    return any(_is_within(use.function, reached) for use in context.names.uses)
-
-
-def _is_within(function: Function | None, outer: set[Function]) -> bool:
-    while function is not None and function not in outer:
-        function = function.outer
-    return function is not None
-
-
-def _names_in(statement: ast.stmt) -> set[str]:
-    value = getattr(statement, "value", None)
-    direct = isinstance(value, ast.Call) and isinstance(
-        value.func, (ast.Name, ast.Attribute, ast.Call)
-    )
-    found = {node.id for node in walk(value) if isinstance(node, ast.Name)} if value else set()
-    return found if direct else set()
-
-
 def _earlier_cell(context: Context, cell: int, name: str) -> Run:
     """The run in a cell of its own, to its last statement that has to do with the model."""
-    cells = {context.cell_of(one) for one in _makers(context).get(name, ())}
+    cells = {context.cell_of(one) for one in keras_makers.makers(context).get(name, ())}
     for number in sorted((one for one in cells if one < cell), reverse=True):
         body = context.trees[number].body
-        first = _maker(context, body, name)
+        first = keras_makers.maker(context, body, name)
         if first is None:
             continue
-        makers = _makers(context)[name]
+        makers = keras_makers.makers(context)[name]
         last = [one for one in body if one in makers or _uses_method(one, name)][-1]
         return Run(number, first, last)
     raise CannotSee(f"cannot find where {name} is built")
@@ -398,22 +324,6 @@ def _check(context: Context, run: Run) -> None:
 def _lines_of_strings(context: Context, cell: int) -> list[int]:
     """The lines in which strings begin that go over several."""
     return sorted(lines_of_strings(context.trees[cell]))
-
-
-@indexes.once
-def _makers(context: Context) -> dict[str, set[ast.AST]]:
-    """A name -> the statements that make what it stands for, or choose by ``if`` how to make it."""
-    found: dict[str, set[ast.AST]] = {}
-    for statement in indexes.nodes(context, ast.Assign):
-        parents = context.parents(context.cell_of(statement))
-        makers: set[ast.AST] = {statement}
-        above = parents.get(id(statement))
-        while isinstance(above, ast.If):
-            makers.add(above)
-            above = parents.get(id(above))
-        for target in statement.targets:
-            found.setdefault(_key(target), set()).update(makers)
-    return found
 
 
 def _uses_method(statement: ast.stmt, name: str) -> bool:

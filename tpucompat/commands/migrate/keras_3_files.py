@@ -7,7 +7,7 @@ import posixpath
 import re
 from typing import Any, Iterator, Mapping
 
-from tpucompat.commands.analysis import indexes
+from tpucompat.commands.analysis import indexes, keras_3_files
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import MODELS, key
 from tpucompat.commands.migrate import keras_3_text as written
@@ -122,7 +122,7 @@ def _says_optimizer(self: Rewriter, path: ast.AST) -> bool:
 def _with_optimizer(self: Rewriter) -> set[str | None]:
     return {
         self.finder.text_of(other)
-        for other, call, _, saves in self.finder.file_arguments()
+        for other, call, _, saves in keras_3_files.arguments(self.finder)
         if saves and keyword(call, "include_optimizer") is not None
     }
 
@@ -233,7 +233,7 @@ def _signatures(self: Rewriter, one: Difference) -> bool:
     if not words <= {"signatures", "save_format"} or len(call.args) != (1 if is_method else 2):
         return False
     name = key(one.node)
-    loads = (path for path, _, _, saves in self.finder.file_arguments() if not saves)
+    loads = (path for path, _, _, saves in keras_3_files.arguments(self.finder) if not saves)
     if name and any(key(path) == name for path in loads):
         return False
     made = self.context.local("tensorflow.saved_model.save")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import AbstractSet, Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import (
@@ -60,8 +60,7 @@ class Reader:
         self._program = "self.program" if session.name.startswith("self.") else "program"
         self._body = context.body_of(session.statement, self._cell)
         self._parents = context.parents(self._cell)
-        #: (a statement, what its Session is called) -> where the names of its block stand.
-        self._found: dict[tuple[int, str], session_attributes.Seen] = {}
+        self._block = session_attributes.Block(self._parents)
         self._calls = {id(call.node): call.name for call in context.names.calls}
         self._dropped: list[Any] = []
         self._inputs = session_inputs.Inputs(context, self._cell)
@@ -305,18 +304,9 @@ class Reader:
 
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
         statement, outer = self._session.statement, names & self._outer.keys()
-        yield from self._seen_from(statement, self._name, names - outer)
+        yield from self._block.seen(statement, self._name, names - outer)
         if outer:
-            yield from self._seen_from(self._outer[min(outer)], "", outer)
-
-    def _seen_from(
-        self, statement: ast.AST, session: str, names: AbstractSet[str]
-    ) -> Iterator[ast.Name]:
-        place = id(statement), session
-        if place not in self._found:
-            self._found[place] = session_attributes.seen(self._parents, statement, session)
-        found = [one for name in names for one in self._found[place].get(name, ())]
-        yield from (node for _, node in sorted(found, key=lambda one: one[0]))
+            yield from self._block.seen(self._outer[min(outer)], "", outer)
 
     def _initialize(self, node: ast.AST, makes: bool) -> None:
         """``tf.global_variables_initializer().run()``, of the Session that is open."""
