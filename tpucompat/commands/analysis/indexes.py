@@ -20,9 +20,8 @@ def once(question: _Question) -> _Question:
     """Keeps the answers of a function with its first argument, one for each of the other arguments.
 
     Args:
-      question: The function. Its first argument is the object of a file, which stays as it is; a Module keeps
-        the answers with its names. Its others are nodes, texts or numbers. It returns no generator, which could
-        be read once only.
+      question: The function. Its first argument is the object of a file, which does not change; of a Module,
+        its names keep the answers. The others are nodes, texts or numbers. Its answer can be read repeatedly.
     """
 
     @functools.wraps(question)

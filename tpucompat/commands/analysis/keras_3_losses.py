@@ -150,7 +150,7 @@ def _is_binary(finder: Finder, loss: ast.AST, layer: ast.Call | None) -> bool:
 
 @indexes.once
 def _has_other_units(finder: Finder) -> bool:
-    """Whether a layer with one of these activations has not one unit."""
+    """Whether a layer with one of these activations has more or fewer units than one."""
     layers = (one.node for one in finder.names.calls if _activation(finder, one.node))
     return any(_units(one) != 1 for one in layers)
 

@@ -102,7 +102,7 @@ def mapped_targets(finder: Finder, call: Call, below: str) -> Iterator[Differenc
 
 @indexes.once
 def _asked(finder: Finder) -> set[Any]:
-    """What stands in brackets; None for what is no constant."""
+    """What stands in brackets; None for anything but a constant."""
     return {constant(index_of(one)) for one in indexes.nodes(finder, ast.Subscript)}
 
 

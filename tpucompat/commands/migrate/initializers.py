@@ -180,9 +180,9 @@ def _loads(context: Context, node: ast.expr, cell: int) -> list[tuple[ast.expr, 
     target = statement.targets[0]
     if len(statement.targets) != 1 or not isinstance(target, ast.Name):
         return []
-    named = [
-        (other, context.cell_of(other)) for other in context.named(target.id) if other is not target
-    ]
+    others = [other for other in context.named(target.id) if other is not target]
+    named = [(other, context.cell_of(other)) for other in others]
+    named = [(other, place) for other, place in named if id(other) in context.parents(place)]
     if not context.texts[cell].owns_lines(statement):
         return []
     stores = any(not isinstance(other.ctx, ast.Load) for other, _ in named)

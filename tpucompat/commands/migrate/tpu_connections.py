@@ -160,13 +160,9 @@ def listings(context: Context) -> list[Listing]:
       devices = session.list_devices()
       topology = session.run(tf.contrib.tpu.initialize_system())
     """
-    found = []
-    for cell, tree in context.trees.items():
-        for node in walk(tree):
-            one = _listing(context, node, cell) if isinstance(node, ast.With) else None
-            if one is not None:
-                found.append(one)
-    return found
+    blocks = indexes.nodes(context, ast.With)
+    found = [_listing(context, node, context.cell_of(node)) for node in blocks]
+    return [one for one in found if one is not None]
 
 
 def in_session(context: Context, graph: str) -> bool:
