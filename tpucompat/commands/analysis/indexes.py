@@ -83,9 +83,34 @@ def methods_of(names: Any) -> dict[str, list[Call]]:
 
 
 @once
+def _by_class(file: Any) -> dict[type, list[Any]]:
+    found: dict[type, list[Any]] = {}
+    for node in file.nodes:
+        kind = node.__class__
+        if kind in found:
+            found[kind].append(node)
+        else:
+            found[kind] = [node]
+    return found
+
+
+@once
 def nodes(file: Any, *kinds: type) -> list[Any]:
     """The nodes of some classes, in the order of ``file.nodes``."""
+    if len(kinds) == 1:
+        return _by_class(file).get(kinds[0], [])
     return [node for node in file.nodes if node.__class__ in kinds]
+
+
+def has_word(file: Any, *wanted: str) -> bool:
+    """Whether a file has any of some names or attributes."""
+    return not _words(file).isdisjoint(wanted)
+
+
+@once
+def _words(file: Any) -> set[str]:
+    names = {node.id for node in nodes(file, ast.Name)}
+    return names | {node.attr for node in nodes(file, ast.Attribute)}
 
 
 @once

@@ -133,10 +133,11 @@ class Finder:
             for argument in call.node.args
         }
         self.trains_several = trains_several(self)
-        self.own_members = keras_3_members.own_members(self.nodes)
+        members = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Attribute)
+        self.own_members = keras_3_members.own_members(indexes.nodes(self, *members))
         self.exported = keras_3_files.exported(self)
         #: Whether a callback of its own writes a learning rate into the logs.
-        self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
+        self.logs_rate = any(map(keras_3_logs.writes_rate, indexes.nodes(self, ast.Subscript)))
         #: The callbacks that go on to log it under its old name.
         self.kept_rates = keras_3_logs.keeps_rate(self)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
@@ -192,7 +193,8 @@ class Finder:
                 yield from self._method(call)
             yield from self._of_call(call, below)
         fits_generators = self._fits_generators()
-        for node in self.nodes:
+        kinds = (ast.Attribute, ast.Assign, ast.Call, ast.BinOp, ast.FunctionDef, ast.ClassDef)
+        for node in indexes.nodes(self, *kinds):
             if isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
             elif isinstance(node, (ast.Assign, ast.Call, ast.BinOp)):
@@ -495,11 +497,10 @@ class Finder:
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
                 elif constant(text) in COSINES:
                     yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
-        for node in self.nodes:
-            if isinstance(node, ast.Subscript):
-                yield from self._key(node)
-                yield from keras_3_values.config_keys(self, node)
-                yield from keras_3_values.indices(self, node)
+        for node in indexes.nodes(self, ast.Subscript):
+            yield from self._key(node)
+            yield from keras_3_values.config_keys(self, node)
+            yield from keras_3_values.indices(self, node)
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:

@@ -139,7 +139,7 @@ def attributes(finder: Finder) -> Iterator[Difference]:
     rules = {rule for _, _, rule, saves in arguments(finder) if saves}
     if "weights_file" not in rules or not any(use.base == "h5py" for use in finder.names.uses):
         return
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.Subscript, ast.Call):
         owner: Any = None
         name: Any = None
         if isinstance(node, ast.Subscript):

@@ -66,9 +66,8 @@ def _log_rates(finder: Finder) -> Iterator[ast.Call]:
     used = finder.values.used
     own = {
         node.name
-        for node in finder.nodes
-        if isinstance(node, ast.ClassDef)
-        and any(below_keras(used.get(id(base), "")) in _LOG_RATES for base in node.bases)
+        for node in indexes.nodes(finder, ast.ClassDef)
+        if any(below_keras(used.get(id(base), "")) in _LOG_RATES for base in node.bases)
     }
     for call in finder.names.calls:
         if below_keras(call.name) in _LOG_RATES or getattr(call.node.func, "id", "") in own:
@@ -111,7 +110,7 @@ def _names_rate(finder: Finder, index: ast.AST) -> bool:
 
 @indexes.once
 def _says_rate(finder: Finder) -> bool:
-    return any(constant(part) == "lr" for part in finder.nodes)
+    return any(constant(part) == "lr" for part in indexes.nodes(finder, ast.Constant))
 
 
 def _is_super(call: ast.Call) -> bool:
@@ -192,6 +191,8 @@ _PARAMETERS = ("samples", "metrics", "batch_size", "do_validation", "nb_epoch")
 
 def _ordered(finder: Finder) -> Iterator[Difference]:
     """``something.history`` where the values of a history are taken by their places."""
+    if not indexes.has_word(finder, "history", "logs"):
+        return
     histories = [
         node
         for node in finder.nodes

@@ -39,7 +39,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.ClassDef, ast.Attribute, ast.Call, ast.Subscript):
         if isinstance(node, ast.ClassDef):
             kind = finder.values.own_class(node.name)
             if kind == CALLBACK:

@@ -53,7 +53,7 @@ _WORDS = re.compile(r"(^|[._])(model|layer)s?$")
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
     configurations = []
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.Attribute, ast.Call, ast.Subscript):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield from _attribute(finder, node)
         elif isinstance(node, ast.Call):
@@ -61,7 +61,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         elif isinstance(node, ast.Subscript) and constant(index_of(node)) == "name":
             yield from _configured_name(finder, node)
     yield from _wholes(finder, configurations)
-    if any(_reads_name(finder, node) for node in finder.nodes) or _asked_by_name(finder):
+    reads = (_reads_name(finder, node) for node in indexes.nodes(finder, ast.Attribute))
+    if any(reads) or _asked_by_name(finder):
         yield from _unnamed(finder)
 
 
@@ -135,8 +136,7 @@ def _asked_by_name(finder: Finder) -> bool:
     """Whether a text of the script is a name that Keras 2 gave."""
     return any(
         isinstance(constant(node), str) and DEFAULT_NAME.match(constant(node))
-        for node in finder.nodes
-        if isinstance(node, ast.Constant)
+        for node in indexes.nodes(finder, ast.Constant)
     )
 
 

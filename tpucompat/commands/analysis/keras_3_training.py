@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import keras_3_files
+from tpucompat.commands.analysis import indexes, keras_3_files
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
@@ -29,9 +29,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen_statistics(finder)
     yield from _loaded(finder)
     yield from _compiled_again(finder)
-    for node in finder.nodes:
-        if isinstance(node, ast.ClassDef):
-            yield from _compared(finder, node)
+    for node in indexes.nodes(finder, ast.ClassDef):
+        yield from _compared(finder, node)
     for call in finder.names.calls if finder.tf1 else ():
         yield from _watching(call.node, below_keras(call.name))
 
@@ -64,8 +63,8 @@ def _compiled_again(finder: Finder) -> Iterator[Difference]:
 
 def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
     """``layer.trainable = False`` in a program that normalizes batches."""
-    for node in finder.nodes:
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in indexes.nodes(finder, ast.Assign):
+        for target in node.targets:
             is_frozen = isinstance(target, ast.Attribute) and target.attr == "trainable"
             if is_frozen and constant(node.value) is False:
                 yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
@@ -74,9 +73,9 @@ def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
 def _frozen(finder: Finder) -> Iterator[Difference]:
     """Models whose ``trainable`` is set after ``compile``, each at its compile."""
     found: dict[int, ast.Call] = {}
-    loops = [node for node in finder.nodes if isinstance(node, ast.For)]
-    for node in finder.nodes:
-        if not isinstance(node, ast.Assign) or constant(node.value) is True:
+    loops = indexes.nodes(finder, ast.For)
+    for node in indexes.nodes(finder, ast.Assign):
+        if constant(node.value) is True:
             continue
         for target in node.targets:
             if not isinstance(target, ast.Attribute) or target.attr != "trainable":
@@ -137,14 +136,13 @@ def _loaded(finder: Finder) -> Iterator[Difference]:
     if not saved or "weights_file" in folders:
         return  # TensorFlow's own format had the optimizer too
     uses: list[Any] = [call.node for call in finder.names.calls if call.name in _TRAINS]
-    uses += [node for node in finder.nodes if getattr(node, "attr", "") == "optimizer"]
+    uses += [node for node in indexes.nodes(finder, ast.Attribute) if node.attr == "optimizer"]
     used = {id(one) for one in uses}
     again: set[int] = set()  # what a use may follow though it stands above
-    for node in finder.nodes:
-        if isinstance(node, (ast.For, ast.While, ast.FunctionDef)):
-            inside = {id(one) for one in walk(node)}
-            if isinstance(node, ast.FunctionDef) == inside.isdisjoint(used):
-                again |= inside
+    for node in indexes.nodes(finder, ast.For, ast.While, ast.FunctionDef):
+        inside = {id(one) for one in walk(node)}
+        if isinstance(node, ast.FunctionDef) == inside.isdisjoint(used):
+            again |= inside
     for path, call, rule, saves in files:
         is_old = not saves and rule == "weights_file" and _may_be_hdf5(finder.text_of(path))
         goes_on = id(call) in again or any(call.lineno < one.lineno for one in uses)

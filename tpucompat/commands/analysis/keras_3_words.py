@@ -54,9 +54,9 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def differences(finder: Finder) -> Iterator[Difference]:
     """``OPTIMIZERS[name](lr=0.1)`` of classes in a dictionary, and names of functions of the script's own."""
     yield from keras_3_custom_objects.differences(finder)
-    for node in finder.nodes:
-        called = node.func if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or not isinstance(called, ast.Subscript):
+    for node in indexes.nodes(finder, ast.Call):
+        called = node.func
+        if not isinstance(called, ast.Subscript):
             continue
         rate = keyword(node, "lr")
         for one in leaves(finder, called):

@@ -37,16 +37,16 @@ class Shown:
     """
 
     def __init__(self, module: Any) -> None:
-        self._nodes = module.nodes
+        self._module = module
         self._called = {id(call.node): call.name for call in module.names.calls}
         self._made: dict[str, list[ast.expr]] = {}
         self._put: dict[str, list[ast.expr]] = {}
-        for node in self._nodes:
+        for node in indexes.nodes(module, ast.Assign, ast.AugAssign):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     into = self._put if isinstance(target, ast.Subscript) else self._made
                     into.setdefault(_root(target), []).append(node.value)
-            elif isinstance(node, ast.AugAssign):
+            else:
                 self._made.setdefault(_root(node.target), []).append(node.value)
         for call in module.names.calls:
             if call.name == ".append" and call.node.args:
@@ -56,11 +56,10 @@ class Shown:
         """Where a list of NumPy's numbers is made into text."""
         if any(
             self._called.get(id(node)) == "numpy.set_printoptions" and keyword(node, "legacy")
-            for node in self._nodes
-            if isinstance(node, ast.Call)
+            for node in indexes.nodes(self._module, ast.Call)
         ):
             return
-        for node in self._nodes:
+        for node in indexes.nodes(self._module, ast.Call, ast.FormattedValue, ast.BinOp):
             if any(self._holds(one, _DEPTH) for one in self._shown(node)):
                 yield node
 
