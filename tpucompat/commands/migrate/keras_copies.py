@@ -97,17 +97,30 @@ def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[st
       model: The name of the model.
       names: Those of the copy.
     """
-    for number, tree in context.trees.items():
-        for node in walk(tree):
-            is_called = isinstance(node, ast.Call) and _key(node.func) in (names | {model}) - {""}
-            if is_called:  # a layer of another model
-                return True
-            if (number, getattr(node, "lineno", 0)) <= (cell, at.end_lineno):
-                continue
-            is_read = isinstance(getattr(node, "ctx", None), ast.Load) and _key(node) == model
-            if is_read and model and model not in names and not isinstance(at, ast.Return):
-                return True
-    return False
+    if not _called(context).isdisjoint(names | {model}):  # a layer of another model
+        return True
+    if not model or model in names or isinstance(at, ast.Return):
+        return False
+    return any(
+        (context.cell_of(node), node.lineno) > (cell, at.end_lineno)
+        for node in _reads(context).get(model, ())
+    )
+
+
+@indexes.once
+def _called(context: Context) -> set[str]:
+    """The names and attributes of a file that are called."""
+    return {_key(node.func) for node in indexes.nodes(context, ast.Call)} - {""}
+
+
+@indexes.once
+def _reads(context: Context) -> dict[str, list[Any]]:
+    """The names and attributes of a file -> where they are read."""
+    found: dict[str, list[Any]] = {}
+    for node in indexes.nodes(context, ast.Name, ast.Attribute):
+        if isinstance(node.ctx, ast.Load):
+            found.setdefault(_key(node), []).append(node)
+    return found
 
 
 def compiled_later(
