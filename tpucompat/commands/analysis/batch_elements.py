@@ -36,13 +36,14 @@ def kind(
     if not depth:
         return ""
     inner = functions, depth - 1
-    if _is_whole_of_run(values, functions, node):
-        return MIXED
     if isinstance(node, ast.Name):
         place = values.scope(node), node.id, depth
         if place not in values.elements:
-            values.elements[place] = _of_name(values, node, *inner)
+            is_whole = _is_whole_of_run(values, functions, node)
+            values.elements[place] = MIXED if is_whole else _of_name(values, node, *inner)
         return values.elements[place]
+    if _is_whole_of_run(values, functions, node):
+        return MIXED
     if isinstance(node, ast.Subscript):  # of a dictionary
         is_text = isinstance(constant(index_of(node)), str)
         if not is_text and _is_row_of_run(values, node):

@@ -7,7 +7,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple
 
 from tpucompat.base import codes
-from tpucompat.commands.analysis import guards, sources
+from tpucompat.commands.analysis import guards, indexes, sources
 from tpucompat.commands.analysis.sources import Source, SourceError
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
@@ -214,7 +214,7 @@ def _era(names: Names, source: Source) -> era.Verdict:
 
 def places(module: Module) -> Iterator[Place]:
     """Every use of an old name, in the order in which they were found."""
-    position = _Positions(module.source)
+    position = _positions(module)
     uses = module.names.uses
     start = 0
     for unit, (end, _, _) in zip(module.source.units, module.ends):
@@ -246,7 +246,7 @@ def other_findings(module: Module) -> Iterator[Finding]:
     """Methods and settings that are known by what they are called."""
     if module.uses_tpucompat:
         return
-    position = _Positions(module.source)
+    position = _positions(module)
     start_calls = start_strings = 0
     for unit, (_, calls, strings) in zip(module.source.units, module.ends):
         for call in module.names.calls[start_calls:calls]:
@@ -266,14 +266,18 @@ def other_findings(module: Module) -> Iterator[Finding]:
 
 def where(module: Module, node: ast.AST) -> tuple[str, int, int, int]:
     """(path, line, column, cell) of a node of any of the module's trees."""
-    for unit, tree in zip(module.source.units, module.trees):
-        if len(module.source.units) == 1 or (tree is not None and _holds(tree, node)):
-            return _Positions(module.source).of(unit, node)
-    return module.source.path, 1, 1, 0
+    units = module.source.units
+    place = 0 if len(units) == 1 else _units_of_nodes(module).get(id(node))
+    if place is None:
+        return module.source.path, 1, 1, 0
+    return _positions(module).of(units[place], node)
 
 
-def _holds(tree: ast.Module, node: ast.AST) -> bool:
-    return any(found is node for found in walk(tree))
+@indexes.once
+def _units_of_nodes(module: Module) -> dict[int, int]:
+    """The identity of each node -> the place of its unit."""
+    trees = [(place, tree) for place, tree in enumerate(module.trees) if tree is not None]
+    return {id(node): place for place, tree in trees for node in walk(tree)}
 
 
 def _method(call: Call) -> ast.AST:
@@ -303,6 +307,11 @@ class _Positions:
             self._lines[unit.cell] = re.split("\r\n|\r|\n", unit.text or "")
         text = self._lines[unit.cell][line - 1].encode("utf-8")[:offset]
         return self._path, line, len(text.decode("utf-8", "replace")) + 1, unit.cell
+
+
+@indexes.once
+def _positions(module: Module) -> _Positions:
+    return _Positions(module.source)
 
 
 def _is_ascii(text: str) -> bool:

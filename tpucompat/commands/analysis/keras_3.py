@@ -6,6 +6,7 @@ import ast
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
+    indexes,
     keras_1_rules,
     keras_3_added_layers,
     keras_3_batches,
@@ -44,7 +45,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword
+from tpucompat.names.used import Call, argument, constant, index_of, is_given
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -129,10 +130,11 @@ class Finder:
             for argument in call.node.args
         }
         self.trains_several = trains_several(self)
-        self.own_members = keras_3_members.own_members(self.nodes)
+        members = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Attribute)
+        self.own_members = keras_3_members.own_members(indexes.nodes(self, *members))
         self.exported = keras_3_files.exported(self)
         #: Whether a callback of its own writes a learning rate into the logs.
-        self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
+        self.logs_rate = any(map(keras_3_logs.writes_rate, indexes.nodes(self, ast.Subscript)))
         #: The callbacks that go on to log it under its old name.
         self.kept_rates = keras_3_logs.keeps_rate(self)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
@@ -150,6 +152,7 @@ class Finder:
             or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
         )
 
+    @indexes.once
     def own_metrics(self) -> set[str]:
         """Names of functions of the file that models are compiled with as losses or metrics."""
         own = self.names.functions.keys() - WRAPPERS
@@ -187,7 +190,8 @@ class Finder:
                 yield from self._method(call)
             yield from self.of_call(call, below)
         fits_generators = self._fits_generators()
-        for node in self.nodes:
+        kinds = (ast.Attribute, ast.Assign, ast.Call, ast.BinOp, ast.FunctionDef, ast.ClassDef)
+        for node in indexes.nodes(self, *kinds):
             if isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
             elif isinstance(node, (ast.Assign, ast.Call, ast.BinOp)):
@@ -215,9 +219,8 @@ class Finder:
             yield from module.differences(self)
         yield from keras_3_files.differences(self)
         yield from keras_3_words.compiled(self)
-        for node in self.nodes:
-            if isinstance(node, ast.Subscript):
-                yield from self._subscript(node)
+        for node in indexes.nodes(self, ast.Subscript):
+            yield from self._subscript(node)
         yield from keras_3_losses.functions(self)
         for use in self.names.uses:
             if use.statement is None or not self._is_not_alone(use):
@@ -417,9 +420,9 @@ class Finder:
 
     def _is_metric(self, node: ast.AST) -> bool:
         """Whether an object that nothing is known of is a metric, where states of nothing else are reset."""
-        if any(is_stateful(call) for call in self.names.calls):
+        if _has_stateful(self):
             return False
-        made = (below_keras(call.name) for call in self.names.calls)
+        made = indexes.of_keras(self.names)
         return any(one.startswith("metrics.") for one in made) or "metric" in key(node).lower()
 
     # Rules -----------------------------------------------------------------------------------------
@@ -451,41 +454,6 @@ class Finder:
         )
 
     # Names of files --------------------------------------------------------------------------------
-
-    def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
-        """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
-        for call in self.names.calls:
-            last = call.name.rpartition(".")[2]
-            below = below_keras(call.name)
-            path: ast.expr | None = None
-            rule, saves = "model_file", True
-            if call.name.startswith(".") and not self._is_other(call):
-                path = argument(call.node, 0, "filepath")
-                if last in ("save_weights", "load_weights"):
-                    rule, saves = "weights_file", last == "save_weights"
-                elif last != "save" or not self._is_model(call.node.func.value):
-                    path = None
-            elif below and last == "save_model":
-                path = argument(call.node, 1, "filepath")
-            elif (below and last == "load_model") or last == "from_keras_model_file":
-                path, saves = argument(call.node, 0, "filepath"), False
-            elif below and last == "ModelCheckpoint":
-                path = argument(call.node, 0, "filepath")
-                if constant(argument(call.node, 4, "save_weights_only")):
-                    rule = "weights_file"
-            written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
-            if path is None or written:
-                continue
-            is_export = rule == "model_file" and self.text_of(path) in self.exported
-            if saves and (is_export or keyword(call.node, "signatures") is not None):
-                rule = "signatures"
-            for one in keras_3_files.names(self, path):
-                yield one, call.node, rule, saves
-
-    def _is_other(self, call: Call) -> bool:
-        owner = getattr(call.node.func, "value", None)
-        kind = keras_values.OTHER if owner is None else self.values.kind(owner)
-        return kind not in ("", keras_values.CALLBACK, *MODELS)
 
     def text_of(self, node: ast.AST) -> str | None:
         """How the name of a file ends, where a text in the script says so; else None."""
@@ -530,6 +498,11 @@ class Finder:
         is_own = self.values.kinds(node.value) == {keras_values.OTHER}
         of_training = self.values.kind(node.value) in ("", keras_values.HISTORY) and not is_own
         return of_training and key(node.value) != "self"
+
+
+@indexes.once
+def _has_stateful(finder: Finder) -> bool:
+    return any(is_stateful(call) for call in finder.names.calls)
 
 
 def _normalizes(call: Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import argument, constant, keyword
 
@@ -60,22 +61,32 @@ def of_output(finder: Finder, layer: ast.Call, depth: int = 60) -> int | None:
 
 def _before(finder: Finder, layer: ast.Call) -> ast.AST | None:
     """The input of a layer: a tensor, or the call that makes the layer before it."""
-    added: dict[str, ast.AST] = {}
-    for node in finder.nodes:
-        if isinstance(node, ast.Call):
-            if made_layer(finder, node) is layer:
-                return node.args[0] if node.args else None
-            if getattr(node.func, "attr", "") == "add" and node.args:
-                owner = key(node.func.value)  # type: ignore[attr-defined]
-                if node.args[0] is layer:
-                    return added.get(owner)
-                added[owner] = node.args[0]
-        elif isinstance(node, ast.List) and any(one is layer for one in node.elts):
-            place = next(index for index, one in enumerate(node.elts) if one is layer)
-            return node.elts[place - 1] if place else None
+    inputs = _inputs(finder)
+    if id(layer) in inputs:
+        return inputs[id(layer)]
     if getattr(layer, "args", None) and below_keras(finder.values.called.get(id(layer), "")):
         return layer.args[0]  # a function: add([x, y])
     return None
+
+
+@indexes.once
+def _inputs(finder: Finder) -> dict[int, ast.AST | None]:
+    """The identity of what is applied, added or listed -> its input, where the file does so first."""
+    found: dict[int, ast.AST | None] = {}
+    added: dict[str, ast.AST] = {}
+    for node in indexes.nodes(finder, ast.Call, ast.List):
+        if isinstance(node, ast.List):
+            for before, one in zip([None, *node.elts], node.elts):
+                found.setdefault(id(one), before)
+            continue
+        layer = made_layer(finder, node)
+        if layer is not None:
+            found.setdefault(id(layer), node.args[0] if node.args else None)
+        if getattr(node.func, "attr", "") == "add" and node.args:
+            owner = key(node.func.value)
+            found.setdefault(id(node.args[0]), added.get(owner))
+            added[owner] = node.args[0]
+    return found
 
 
 def _of_first(layer: ast.Call) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import (
     WRAPPERS,
@@ -39,8 +40,8 @@ def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Diffe
     if given is None or finder.values.kind(given) or constant(given) in (0, 0.0):
         return
     owner = key(getattr(call.node.func, "value", call.node))
-    for one in finder.names.calls:
-        if one.name == ".compile" and key(getattr(one.node.func, "value", one.node)) == owner:
+    for one in indexes.methods_of(finder.names).get(owner, ()):
+        if one.name == ".compile":
             metrics = parts(argument(one.node, 2, "metrics"))
             metrics = [
                 value.args[0] if key(getattr(value, "func", value)) == "with_columns" else value
@@ -54,14 +55,13 @@ def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Diffe
 def _is_of_batch(finder: Finder, metric: ast.AST) -> bool:
     """Whether a function of the script is more than a mean over examples."""
     function = finder.names.functions.get(key(metric))
-    if function is None:
-        return False
-    returned = {
-        id(one.value)
-        for one in walk(function.node)
-        if isinstance(one, ast.Return) and isinstance(one.value, ast.Call)
-    }
-    for node in walk(function.node):
+    return function is not None and _takes_together(finder, function.node)
+
+
+@indexes.once
+def _takes_together(finder: Finder, function: ast.AST) -> bool:
+    returned = {id(one) for one in indexes.returned(finder, function) if isinstance(one, ast.Call)}
+    for node in walk(function):
         name = finder.values.called.get(id(node), "") if isinstance(node, ast.Call) else ""
         last = name.rpartition(".")[2]
         if not isinstance(node, ast.Call) or last not in _TOGETHER or not name.startswith(_ROOTS):
@@ -82,9 +82,14 @@ def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Differen
         or constant(keyword(call.node, "reset_metrics")) is False
     ):
         return
-    of_model = [
-        one for one in finder.names.calls if key(getattr(one.node.func, "value", one.node)) == owner
-    ]
+    if call.node is _carries_metrics(finder, owner):
+        yield Difference(table.BEHAVIOURS["carried_metrics"], call.node, call.node)
+
+
+@indexes.once
+def _carries_metrics(finder: Finder, owner: str) -> ast.Call | None:
+    """The first training by batches of a model that has metrics, and other trainings or evaluations."""
+    of_model = indexes.methods_of(finder.names)[owner]
     has_metrics = any(
         argument(one.node, 2, "metrics") is not None
         or keyword(one.node, "weighted_metrics") is not None
@@ -92,8 +97,7 @@ def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Differen
         if one.name == ".compile"
     )
     first = next(one for one in of_model if one.name in _ON_BATCH)
-    if has_metrics and first.node is call.node and any(one.name in _OF_MANY for one in of_model):
-        yield Difference(table.BEHAVIOURS["carried_metrics"], call.node, call.node)
+    return first.node if has_metrics and any(one.name in _OF_MANY for one in of_model) else None
 
 
 def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -127,10 +131,9 @@ def _is_wrapped(node: ast.AST) -> bool:
 
 def _ends_epochs(finder: Finder, made: ast.AST) -> bool:
     """Whether an object is a Sequence of a class of the file that has on_epoch_end."""
-    for node in finder.nodes:
-        if isinstance(node, ast.ClassDef) and node.name == key(getattr(made, "func", made)):
-            methods = {getattr(one, "name", "") for one in node.body}
-            return "on_epoch_end" in methods and _extends_sequence(finder, node)
+    for node in indexes.classes(finder, [key(getattr(made, "func", made))])[:1]:
+        methods = {getattr(one, "name", "") for one in node.body}
+        return "on_epoch_end" in methods and _extends_sequence(finder, node)
     return False
 
 
@@ -237,16 +240,19 @@ _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 def _is_endless(finder: Finder, made: ast.AST) -> bool:
     """Whether a generator of the file may go on for ever: Keras 3 says of others when they have ended."""
     function = finder.names.functions.get(key(getattr(made, "func", made)).rpartition(".")[2])
-    return function is not None and any(isinstance(one, ast.While) for one in walk(function.node))
+    return function is not None and _loops(finder, function.node)
+
+
+@indexes.once
+def _loops(finder: Finder, function: ast.AST) -> bool:
+    return any(isinstance(one, ast.While) for one in walk(function))
 
 
 def _is_sequence(finder: Finder, made: ast.AST) -> bool:
     """Whether an object is of a class of the file that extends Sequence, or the flow of an image generator."""
     return getattr(getattr(made, "func", None), "attr", "") in _FLOWS or any(
-        isinstance(node, ast.ClassDef)
-        and node.name == key(getattr(made, "func", made))
-        and _extends_sequence(finder, node)
-        for node in finder.nodes
+        _extends_sequence(finder, node)
+        for node in indexes.classes(finder, [key(getattr(made, "func", made))])
     )
 
 
@@ -327,8 +333,13 @@ def _is_unseen(finder: Finder, given: ast.expr) -> bool:
     """Whether another file, or a parameter, decides what a model is given."""
     made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
     if not made and isinstance(given, ast.Name):
-        return any(isinstance(node, ast.arg) and node.arg == given.id for node in finder.nodes)
+        return given.id in _parameters(finder)
     return bool(made) and all(_is_of_another_file(finder, one) for one in made)
+
+
+@indexes.once
+def _parameters(finder: Finder) -> set[str]:
+    return {node.arg for node in indexes.nodes(finder, ast.arg)}
 
 
 def _is_of_another_file(finder: Finder, made: ast.AST) -> bool:

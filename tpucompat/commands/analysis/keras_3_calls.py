@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
@@ -20,8 +21,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
     if not own:
         return
     made = _made(finder, own)
-    for node in finder.nodes:
-        if isinstance(node, ast.Call) and len(node.args) > 1:
+    for node in indexes.nodes(finder, ast.Call):
+        if len(node.args) > 1:
             found = {own[name] for name in _classes(node.func, own, made)}
             names = _names(node, *found) if len(found) == 1 else []
             if names:
@@ -31,8 +32,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
 def _own(finder: Finder) -> dict[str, tuple[str, ...]]:
     """Class -> the parameters of its ``call``."""
     found = {}
-    for node in finder.nodes:
-        if not isinstance(node, ast.ClassDef) or not node.bases:
+    for node in indexes.nodes(finder, ast.ClassDef):
+        if not node.bases:
             continue
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "call":
@@ -43,14 +44,13 @@ def _own(finder: Finder) -> dict[str, tuple[str, ...]]:
 def _made(finder: Finder, own: dict[str, tuple[str, ...]]) -> dict[str, set[str]]:
     """Name -> the classes of what is assigned to it, or of the items of that."""
     made: dict[str, set[str]] = {}
-    for node in finder.nodes:
-        if isinstance(node, ast.Assign):
-            inside = [one for one in walk(node.value) if isinstance(one, ast.Call)]
-            classes = {key(one.func) for one in inside} & own.keys()
-            for target in node.targets if classes else ():
-                made.setdefault(key(target), set()).update(classes)
-    for node in finder.nodes:
-        if isinstance(node, (ast.For, ast.comprehension)) and key(node.iter) in made:
+    for node in indexes.nodes(finder, ast.Assign):
+        inside = [one for one in walk(node.value) if isinstance(one, ast.Call)]
+        classes = {key(one.func) for one in inside} & own.keys()
+        for target in node.targets if classes else ():
+            made.setdefault(key(target), set()).update(classes)
+    for node in indexes.nodes(finder, ast.For, ast.comprehension):
+        if key(node.iter) in made:
             made.setdefault(key(node.target), set()).update(made[key(node.iter)])
     made.pop("", None)
     return made

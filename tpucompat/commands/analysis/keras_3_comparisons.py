@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
@@ -25,10 +26,13 @@ _GIVES_VALUES = re.compile(
 )
 
 
+_TESTING = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension)
+
+
 def differences(finder: Finder) -> Iterator[Difference]:
     """Tests whether a tensor is equal to something; elsewhere the result of such a comparison has no use."""
-    for node in finder.nodes:
-        tests = node.ifs if isinstance(node, ast.comprehension) else [getattr(node, "test", None)]
+    for node in indexes.nodes(finder, *_TESTING):
+        tests = node.ifs if isinstance(node, ast.comprehension) else [node.test]
         for test in tests:
             for compared in _comparisons(test):
                 sides = (compared.left, compared.comparators[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
@@ -25,7 +26,7 @@ _DEPTH = 8
 
 def calls(finder: Finder) -> list[ast.Call]:
     """All calls of ``compile``."""
-    return [call.node for call in finder.names.calls if call.name == ".compile"]
+    return [call.node for call in indexes.calls(finder.names, ".compile")]
 
 
 def again(finder: Finder) -> Iterator[Difference]:
@@ -80,8 +81,8 @@ def _may_be_before(finder: Finder, one: ast.Call, call: ast.Call) -> bool:
     made: list[Any] = values.values(model)
     if key(model) != key(other):  # where another name for it makes nothing new
         made = [node for node in made if isinstance(node, ast.Call)]
-    loops = [node for node in finder.nodes if isinstance(node, (ast.For, ast.While))]
-    in_loop = any({id(one), id(call)} <= {id(node) for node in walk(loop)} for loop in loops)
+    loops = indexes.nodes(finder, ast.For, ast.While)
+    in_loop = any({id(one), id(call)} <= indexes.inside(finder, loop) for loop in loops)
     if one.lineno > call.lineno:
         return in_loop and not any(_shares_loop(loops, call, node) for node in made)
     return not any(one.lineno < node.lineno < call.lineno for node in made)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, parts
 from tpucompat.commands.analysis.keras_values import below_keras
@@ -55,7 +56,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 def _registered(finder: Finder) -> Iterator[str]:
     """The names that the script registers."""
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.Call, ast.Subscript):
         given: list[Any] = []
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "update":
             if _is_asked(finder, node.func.value) and node.args:  # type: ignore[attr-defined]

@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes, keras_3_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_3_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, constant, index_of, walk
+from tpucompat.commands.analysis.keras_values import CALLBACK, MODELS, OTHER, below_keras, key
+from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -95,15 +95,13 @@ _TEXTS = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.JoinedStr, ast.C
 
 def renamed(finder: Finder) -> frozenset[str]:
     """The names of files that a file writes, and that Keras 3 takes under another name only."""
-    files = (
-        (finder.text_of(path), rule) for path, _, rule, saves in finder.file_arguments() if saves
-    )
+    files = ((finder.text_of(path), rule) for path, _, rule, saves in arguments(finder) if saves)
     return frozenset(text for text, rule in files if text and not ends_well(text, rule))
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
     """Files of models and weights whose names Keras 3 does not take, where they are written and where read."""
-    files = [(finder.text_of(one[0]), *one) for one in finder.file_arguments()]
+    files = [(finder.text_of(one[0]), *one) for one in arguments(finder)]
     # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
     again = {
         text for text, _, call, rule, saves in files if not saves and keras_3_values.compiles(call)
@@ -138,10 +136,10 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 def attributes(finder: Finder) -> Iterator[Difference]:
     """What a script asks its own files of weights for, and Keras 3 does not write into them."""
-    rules = {rule for _, _, rule, saves in finder.file_arguments() if saves}
+    rules = {rule for _, _, rule, saves in arguments(finder) if saves}
     if "weights_file" not in rules or not any(use.base == "h5py" for use in finder.names.uses):
         return
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.Subscript, ast.Call):
         owner: Any = None
         name: Any = None
         if isinstance(node, ast.Subscript):
@@ -204,9 +202,51 @@ _OF_CHECKPOINT = re.compile(r"(^|/|\*)(\.index|\.data\S*|checkpoint)$")
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:
     """The name of a file; of a loop over names that stand in the script, each of these."""
-    for loop in finder.nodes if isinstance(path, ast.Name) else ():
-        if isinstance(loop, ast.For) and key(loop.target) == key(path) and path in walk(loop):
+    for loop in indexes.nodes(finder, ast.For) if isinstance(path, ast.Name) else ():
+        if key(loop.target) == key(path) and path in walk(loop):
             written = list(getattr(loop.iter, "elts", ()))
             if written and all(isinstance(constant(one), str) for one in written):
                 return written
     return [path]
+
+
+@indexes.once
+def arguments(finder: Finder) -> list[tuple[ast.expr, ast.Call, str, bool]]:
+    """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
+    return list(_arguments(finder))
+
+
+def _arguments(finder: Finder) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
+    for call in finder.names.calls:
+        last = call.name.rpartition(".")[2]
+        below = below_keras(call.name)
+        path: ast.expr | None = None
+        rule, saves = "model_file", True
+        if call.name.startswith(".") and not _is_other(finder, call):
+            path = argument(call.node, 0, "filepath")
+            if last in ("save_weights", "load_weights"):
+                rule, saves = "weights_file", last == "save_weights"
+            elif last != "save" or not finder._is_model(call.node.func.value):
+                path = None
+        elif below and last == "save_model":
+            path = argument(call.node, 1, "filepath")
+        elif (below and last == "load_model") or last == "from_keras_model_file":
+            path, saves = argument(call.node, 0, "filepath"), False
+        elif below and last == "ModelCheckpoint":
+            path = argument(call.node, 0, "filepath")
+            if constant(argument(call.node, 4, "save_weights_only")):
+                rule = "weights_file"
+        written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
+        if path is None or written:
+            continue
+        is_export = rule == "model_file" and finder.text_of(path) in finder.exported
+        if saves and (is_export or keyword(call.node, "signatures") is not None):
+            rule = "signatures"
+        for one in names(finder, path):
+            yield one, call.node, rule, saves
+
+
+def _is_other(finder: Finder, call: Call) -> bool:
+    owner = getattr(call.node.func, "value", None)
+    kind = OTHER if owner is None else finder.values.kind(owner)
+    return kind not in ("", CALLBACK, *MODELS)

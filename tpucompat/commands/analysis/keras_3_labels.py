@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_batches import counts_steps
 from tpucompat.commands.analysis.keras_3_rules import Difference, is_function, is_generator
@@ -76,6 +77,7 @@ def yielded(finder: Finder, function: ast.FunctionDef) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["boolean_labels"], one)
 
 
+@indexes.once
 def _has_replicas(finder: Finder) -> bool:
     return any(use.name.endswith(_STRATEGIES) for use in finder.names.uses)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
+from tpucompat.commands.analysis import indexes, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, children, constant, index_of, is_given, walk
@@ -66,15 +66,15 @@ def _log_rates(finder: Finder) -> Iterator[ast.Call]:
     used = finder.values.used
     own = {
         node.name
-        for node in finder.nodes
-        if isinstance(node, ast.ClassDef)
-        and any(below_keras(used.get(id(base), "")) in _LOG_RATES for base in node.bases)
+        for node in indexes.nodes(finder, ast.ClassDef)
+        if any(below_keras(used.get(id(base), "")) in _LOG_RATES for base in node.bases)
     }
     for call in finder.names.calls:
         if below_keras(call.name) in _LOG_RATES or getattr(call.node.func, "id", "") in own:
             yield call.node
 
 
+@indexes.once
 def _parents(finder: Finder) -> dict[int, ast.AST]:
     return {id(inside): node for node in finder.nodes for inside in children(node)}
 
@@ -103,7 +103,14 @@ def _names_rate(finder: Finder, index: ast.AST) -> bool:
     """Whether a name of a log may be that of the rate: one of those that a loop lists, else of any text."""
     lists = (ast.Tuple, ast.List)
     around = [one for one in finder.values.iterated(index) if isinstance(one, lists)]
-    return any(constant(part) == "lr" for one in around or finder.trees for part in walk(one))
+    if not around:
+        return _says_rate(finder)
+    return any(constant(part) == "lr" for one in around for part in walk(one))
+
+
+@indexes.once
+def _says_rate(finder: Finder) -> bool:
+    return any(constant(part) == "lr" for part in indexes.nodes(finder, ast.Constant))
 
 
 def _is_super(call: ast.Call) -> bool:
@@ -130,9 +137,15 @@ def _columns(finder: Finder, call: Call) -> Iterator[Difference]:
     """A CSVLogger of a training that is not seen to validate in each epoch."""
     if below_keras(call.name) != _WRITE_LOGS:
         return
-    fits = [one.node for one in finder.names.calls if one.name in (".fit", ".fit_generator")]
-    if not fits or not all(map(_validates, fits)):
+    if not _all_validate(finder):
         yield Difference(table.BEHAVIOURS["log_columns"], call.node.func, call.node)
+
+
+@indexes.once
+def _all_validate(finder: Finder) -> bool:
+    """Whether a file trains, and validates in each training."""
+    fits = [one.node for one in finder.names.calls if one.name in (".fit", ".fit_generator")]
+    return bool(fits) and all(map(_validates, fits))
 
 
 def _validates(fit: ast.Call) -> bool:
@@ -147,9 +160,14 @@ def _events(finder: Finder, call: Call) -> Iterator[Difference]:
     """Summaries that a program reads which writes them by the callback TensorBoard."""
     if call.name.rpartition(".")[2] not in _READ_EVENTS:
         return
-    used = finder.values.used.values()
-    if any(below_keras(name) == "callbacks.TensorBoard" for name in used):
+    if _uses_tensorboard(finder):
         yield Difference(table.BEHAVIOURS["events"], call.node, call.node)
+
+
+@indexes.once
+def _uses_tensorboard(finder: Finder) -> bool:
+    used = finder.values.used.values()
+    return any(below_keras(name) == "callbacks.TensorBoard" for name in used)
 
 
 def params(finder: Finder, node: ast.AST, owner: ast.AST, text: ast.AST) -> Iterator[Difference]:
@@ -157,8 +175,10 @@ def params(finder: Finder, node: ast.AST, owner: ast.AST, text: ast.AST) -> Iter
     if getattr(owner, "attr", "") != "params":
         return
     # Of arrays there was a number of samples, and no number of steps.
-    fits = [one.node for one in finder.names.calls if one.name == ".fit"]
-    of_arrays = finder.tf1 and any(argument(one, 12, "steps_per_epoch") is None for one in fits)
+    fits = indexes.calls(finder.names, ".fit")
+    of_arrays = finder.tf1 and any(
+        argument(one.node, 12, "steps_per_epoch") is None for one in fits
+    )
     if constant(text) in _PARAMETERS or (of_arrays and constant(text) == "steps"):
         yield Difference(table.BEHAVIOURS["params"], node)
 
@@ -171,6 +191,8 @@ _PARAMETERS = ("samples", "metrics", "batch_size", "do_validation", "nb_epoch")
 
 def _ordered(finder: Finder) -> Iterator[Difference]:
     """``something.history`` where the values of a history are taken by their places."""
+    if not indexes.has_word(finder, "history", "logs"):
+        return
     histories = [
         node
         for node in finder.nodes
@@ -204,7 +226,7 @@ def _by_place(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> bo
     if not isinstance(parent, ast.Call):
         return False
     if key(parent.func).rpartition(".")[2] == "DataFrame":
-        return any(getattr(one, "attr", "") in _OF_COLUMNS for one in _attributes(finder))
+        return _takes_columns(finder)
     return _takes(parent) and not _is_shown(above.get(id(parent)))
 
 
@@ -225,11 +247,13 @@ def _shows(node: ast.AST, above: Mapping[int, ast.AST]) -> bool:
 _SHOW = frozenset(("print", "str", "repr", "format", "info", "warning", "debug", "pprint"))
 
 
-def _attributes(finder: Finder) -> Iterator[ast.AST]:
-    """Attributes of a file that are not those of a history itself."""
-    for node in finder.nodes:
-        if isinstance(node, ast.Attribute) and not _is_logs(finder, node.value):
-            yield node
+@indexes.once
+def _takes_columns(finder: Finder) -> bool:
+    """Whether a file takes columns by their places, of anything but a history itself."""
+    return any(
+        node.attr in _OF_COLUMNS and not _is_logs(finder, node.value)
+        for node in indexes.nodes(finder, ast.Attribute)
+    )
 
 
 def _takes(call: ast.Call) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import keras_3_axes
+from tpucompat.commands.analysis import indexes, keras_3_axes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
@@ -145,6 +145,12 @@ def _is_binary(finder: Finder, loss: ast.AST, layer: ast.Call | None) -> bool:
         return False
     if layer is not None:
         return _units(layer) != 1
+    return _has_other_units(finder)
+
+
+@indexes.once
+def _has_other_units(finder: Finder) -> bool:
+    """Whether a layer with one of these activations has more or fewer units than one."""
     layers = (one.node for one in finder.names.calls if _activation(finder, one.node))
     return any(_units(one) != 1 for one in layers)
 
@@ -206,15 +212,11 @@ def _last_layers(finder: Finder, compiled: ast.Call) -> Iterator[ast.Call]:
 
 def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterator[ast.Call]:
     values = finder.values
-    added = [
-        call.node
-        for call in finder.names.calls
-        if call.name == ".add" and key(getattr(call.node.func, "value", model)) == key(model)
-        if values.scope(call.node) == values.scope(model) and call.node.lineno <= line
-    ]
-    if added:
-        if added[-1].args and isinstance(added[-1].args[0], ast.Call):
-            yield added[-1].args[0]
+    added = reversed(_added(finder).get((values.scope(model), key(model)), ()))
+    newest: ast.Call | None = next((one for one in added if one.lineno <= line), None)
+    if newest is not None:
+        if newest.args and isinstance(newest.args[0], ast.Call):
+            yield newest.args[0]
         return
     found = values.values(model) if not isinstance(model, ast.Call) else [model]
     made: Any = found[-1] if found else None
@@ -237,13 +239,33 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
             if layer is not None:
                 yield layer
     elif below.endswith((".model_from_json", ".model_from_yaml")):
-        for call in finder.names.calls:
-            if call.name in (".to_json", ".to_yaml"):
-                yield from _layers_of(finder, call.node.func.value, line, depth - 1)
+        for written in _written(finder):
+            yield from _layers_of(finder, written, line, depth - 1)
     elif values.called.get(id(made), "").endswith((".keras_to_tpu_model", ".clone_model")):
         if made.args:
             yield from _layers_of(finder, made.args[0], line, depth - 1)
     elif function is not None:
-        for inside in walk(function.node):
-            if isinstance(inside, ast.Return) and inside.value is not None:
-                yield from _layers_of(finder, inside.value, inside.lineno, depth - 1)
+        for inside in _returns(finder, function.node):
+            yield from _layers_of(finder, inside.value, inside.lineno, depth - 1)
+
+
+@indexes.once
+def _added(finder: Finder) -> dict[tuple[tuple[int, ...], str], list[ast.Call]]:
+    """(scopes, model) -> the calls of its ``add``, in the order of the file."""
+    found: dict[tuple[tuple[int, ...], str], list[ast.Call]] = {}
+    for call in indexes.calls(finder.names, ".add"):
+        place = finder.values.scope(call.node), key(call.node.func.value)  # type: ignore[attr-defined]
+        found.setdefault(place, []).append(call.node)
+    return found
+
+
+@indexes.once
+def _written(finder: Finder) -> list[Any]:
+    """The models whose structure is written down."""
+    calls = (call for call in finder.names.calls if call.name in (".to_json", ".to_yaml"))
+    return [call.node.func.value for call in calls]
+
+
+@indexes.once
+def _returns(finder: Finder, function: ast.AST) -> list[Any]:
+    return [one for one in walk(function) if isinstance(one, ast.Return) and one.value is not None]

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
-from tpucompat.commands.analysis import keras_3_names
+from tpucompat.commands.analysis import indexes, keras_3_names
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import (
@@ -39,7 +39,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.ClassDef, ast.Attribute, ast.Call, ast.Subscript):
         if isinstance(node, ast.ClassDef):
             kind = finder.values.own_class(node.name)
             if kind == CALLBACK:
@@ -104,9 +104,10 @@ def _asks_for_schedule(finder: Finder, node: ast.Call) -> bool:
     return finder.values.kind(rate.value) == OPTIMIZER or says_optimizer(rate.value)
 
 
+@indexes.once
 def _draws(finder: Finder) -> bool:
     """Whether a model may have a layer with a state of random numbers."""
-    return any(_DRAWING.search(call.name) for call in finder.names.calls)
+    return any(map(_DRAWING.search, indexes.called_names(finder.names)))
 
 
 _DRAWING = re.compile(
@@ -156,7 +157,7 @@ def own_members(nodes: Iterable[ast.AST]) -> set[str]:
 
 def of_made_layers(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     """What one class of the layers that a file makes has no more, of a layer of an unknown class."""
-    for below in sorted({below_keras(call.name) for call in finder.names.calls}):
+    for below in sorted(indexes.of_keras(finder.names)):
         lines = table.lines().get(("member", below), ())
         if below.startswith("layers.") and any(line.rest[0] == node.attr for line in lines):
             row = table.MEMBERS.get((below, node.attr))

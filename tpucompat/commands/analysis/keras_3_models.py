@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, constant, walk
 
@@ -33,9 +34,8 @@ def of(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Call]:
                 yield inside
             elif inside is made and depth:
                 function = finder.names.functions.get(key(made.func))
-                for one in walk(function.node) if function is not None else ():
-                    if isinstance(one, ast.Return) and one.value is not None:
-                        yield from of(finder, one.value, depth - 1)
+                for one in indexes.returned(finder, function.node) if function is not None else ():
+                    yield from of(finder, one, depth - 1)
 
 
 def holds_several(finder: Finder, outputs: ast.AST) -> bool:

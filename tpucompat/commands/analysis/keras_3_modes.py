@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import LAYER, MODELS, below_keras
@@ -47,8 +48,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
 def functions(finder: Finder) -> list[Any]:
     """The functions that Keras gives the mode: each ``call`` of the script's, and those of Lambda layers."""
     found: list[Any] = []
-    for node in finder.nodes:
-        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) in _OF_CALL:
+    for node in indexes.nodes(finder, ast.ClassDef):
+        if finder.values.own_class(node.name) in _OF_CALL:
             found += [
                 one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "call"
             ]

@@ -11,6 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import (
@@ -52,7 +53,7 @@ _WORDS = re.compile(r"(^|[._])(model|layer)s?$")
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
     configurations = []
-    for node in finder.nodes:
+    for node in indexes.nodes(finder, ast.Attribute, ast.Call, ast.Subscript):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield from _attribute(finder, node)
         elif isinstance(node, ast.Call):
@@ -60,7 +61,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         elif isinstance(node, ast.Subscript) and constant(index_of(node)) == "name":
             yield from _configured_name(finder, node)
     yield from _wholes(finder, configurations)
-    if any(_reads_name(finder, node) for node in finder.nodes) or _asked_by_name(finder):
+    reads = (_reads_name(finder, node) for node in indexes.nodes(finder, ast.Attribute))
+    if any(reads) or _asked_by_name(finder):
         yield from _unnamed(finder)
 
 
@@ -68,6 +70,12 @@ def is_early(use: Any) -> bool:
     """Whether a name is one that TensorFlow 2 had up to 2.4."""
     fate = successors.fate(use.name)
     return fate is not None and not use.guarded and not successors.is_of_tensorflow_1(fate)
+
+
+@indexes.once
+def unnamed_words(finder: Finder) -> set[str]:
+    """What Keras 2 named the inputs and models of a file after that have no name."""
+    return {word for _, word in unnamed(finder)}
 
 
 def unnamed(finder: Finder) -> Iterator[tuple[Call, str]]:
@@ -128,8 +136,7 @@ def _asked_by_name(finder: Finder) -> bool:
     """Whether a text of the script is a name that Keras 2 gave."""
     return any(
         isinstance(constant(node), str) and DEFAULT_NAME.match(constant(node))
-        for node in finder.nodes
-        if isinstance(node, ast.Constant)
+        for node in indexes.nodes(finder, ast.Constant)
     )
 
 
@@ -150,20 +157,24 @@ def _own_classes(finder: Finder, node: ast.AST) -> list[ast.ClassDef]:
     made = {key(one.func) for one in finder.values.values(node) if isinstance(one, ast.Call)}
     if not any(map(finder.values.own_class, made)):
         return []
-    return [one for one in finder.nodes if isinstance(one, ast.ClassDef) and one.name in made]
+    return indexes.classes(finder, made)
 
 
 def _is_counted(finder: Finder, node: ast.AST, row: str) -> bool:
     """Whether an object is of a class of the script; of one that keeps metrics, where they are counted."""
-    for found in _own_classes(finder, node):
-        kept = (
-            one.value
-            for one in ast.walk(found)
-            if isinstance(one, ast.Assign) and key(one.targets[0]).startswith("self.")
-        )
-        if row != "own_metrics" or any(METRIC in finder.values.kinds(one) for one in kept):
-            return True
-    return False
+    return any(
+        row != "own_metrics" or _keeps_metrics(finder, found)
+        for found in _own_classes(finder, node)
+    )
+
+
+@indexes.once
+def _keeps_metrics(finder: Finder, found: ast.ClassDef) -> bool:
+    return any(
+        METRIC in finder.values.kinds(one.value)
+        for one in ast.walk(found)
+        if isinstance(one, ast.Assign) and key(one.targets[0]).startswith("self.")
+    )
 
 
 def _class_name(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
@@ -176,14 +187,19 @@ def _class_name(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     else:
         return
     kind = finder.values.kind(found)
-    nests = kind == LAYER and any(
-        finder.values.kind(call.func) == MODEL
-        for call in finder.nodes
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    )
+    nests = kind == LAYER and _nests(finder)
     may_be = kind == MODEL and not _own_classes(finder, found)
     if may_be or (nests and not finder.class_of(found, kind)):
         yield Difference(table.BEHAVIOURS["class_name"], node, None, "__name__")
+
+
+@indexes.once
+def _nests(finder: Finder) -> bool:
+    """Whether a model is called by its name."""
+    calls = indexes.nodes(finder, ast.Call)
+    return any(
+        isinstance(call.func, ast.Name) and finder.values.kind(call.func) == MODEL for call in calls
+    )
 
 
 def _configured_name(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
@@ -238,12 +254,21 @@ def _uses(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> Iterat
     parent: Any = above.get(id(node))
     if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
         name = key(parent.targets[0])
-        for one in finder.nodes:
-            is_read = name and key(one) == name and isinstance(getattr(one, "ctx", None), ast.Load)
-            if is_read and node in finder.values.values(one):
+        for one in _reads(finder).get(name, ()) if name else ():
+            if node in finder.values.values(one):
                 yield from _uses_of(one, above)
     else:
         yield from _uses_of(node, above)
+
+
+@indexes.once
+def _reads(finder: Finder) -> dict[str, list[ast.AST]]:
+    """Where the names and attributes of a file are read."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in indexes.nodes(finder, ast.Name, ast.Attribute):
+        if isinstance(node.ctx, ast.Load):
+            found.setdefault(key(node), []).append(node)
+    return found
 
 
 def _uses_of(node: ast.AST, above: Mapping[int, ast.AST]) -> Iterator[ast.AST]:
@@ -281,7 +306,7 @@ def is_made_again(finder: Finder, node: ast.AST, depth: int = 5) -> bool:
       node: The variable, or what has it.
       depth: How far assignments are followed.
     """
-    if not any(below_keras(call.name).startswith("layers.") for call in finder.names.calls):
+    if not any(one.startswith("layers.") for one in indexes.of_keras(finder.names)):
         return False
     owner: Any = node
     while isinstance(owner, (ast.Attribute, ast.Subscript, ast.Call)):

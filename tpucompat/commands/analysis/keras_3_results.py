@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import HISTORY, LOGS, MODELS, below_keras, key
@@ -87,7 +88,7 @@ def bests(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     if node.attr != "best" or not isinstance(node.ctx, ast.Load):
         return
     if key(node.value) == "self":
-        keeps = any(_keeps_its_best(finder, one, node) for one in finder.nodes)
+        keeps = any(id(node) in one for one in _keeping_their_best(finder))
     else:
         made = [node.value, *finder.values.values(node.value)]
         names = (finder.values.called.get(id(one), "") for one in made)
@@ -96,14 +97,17 @@ def bests(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["best"], node, None, "best")
 
 
-def _keeps_its_best(finder: Finder, one: Any, node: ast.AST) -> bool:
-    """Whether a node is in a class that extends one of Keras, and sets no best value itself."""
-    if not isinstance(one, ast.ClassDef):
-        return False
-    used = (below_keras(finder.values.used.get(id(base), "")) for base in one.bases)
-    inside = list(walk(one))
-    sets = any(
-        getattr(part, "attr", "") == "best" and isinstance(part.ctx, ast.Store)  # type: ignore[attr-defined]
-        for part in inside
-    )
-    return not sets and any(part is node for part in inside) and bool(_KEEP_BEST & set(used))
+@indexes.once
+def _keeping_their_best(finder: Finder) -> list[set[int]]:
+    """What stands in each class that extends one of Keras, and sets no best value itself."""
+    found = []
+    for one in indexes.nodes(finder, ast.ClassDef):
+        used = (below_keras(finder.values.used.get(id(base), "")) for base in one.bases)
+        inside = list(walk(one))
+        sets = any(
+            getattr(part, "attr", "") == "best" and isinstance(part.ctx, ast.Store)  # type: ignore[attr-defined]
+            for part in inside
+        )
+        if not sets and _KEEP_BEST & set(used):
+            found.append(set(map(id, inside)))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
-from tpucompat.commands.analysis import keras_3_models, keras_values
+from tpucompat.commands.analysis import indexes, keras_3_models, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
@@ -180,15 +180,18 @@ def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if call.name not in (".predict", ".predict_on_batch"):
         return
     given = argument(call.node, 0, "x")
-    grown = {
-        key(one.node.func.value)
-        for one in finder.names.calls
-        if one.name == ".append" and isinstance(one.node.func, ast.Attribute)
-    } - {""}
+    grown = _grown(finder)
     for one in (finder.values.values(given) or [given]) if given is not None else ():
         if isinstance(one, ast.Subscript) and key(one.value) in grown and _is_last(one):
             yield Difference(table.BEHAVIOURS["vector"], given, call.node)
             return
+
+
+@indexes.once
+def _grown(finder: Finder) -> set[str]:
+    """The lists that something is appended to."""
+    calls = (one.node.func for one in indexes.calls(finder.names, ".append"))
+    return {key(one.value) for one in calls if isinstance(one, ast.Attribute)} - {""}
 
 
 def _is_last(node: ast.Subscript) -> bool:
@@ -223,9 +226,12 @@ def is_generator(finder: Finder, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     function = finder.names.functions.get(key(node.func).rpartition(".")[2])
-    return function is not None and any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function.node)
-    )
+    return function is not None and _yields(finder, function.node)
+
+
+@indexes.once
+def _yields(finder: Finder, function: ast.AST) -> bool:
+    return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function))
 
 
 def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -325,7 +331,8 @@ def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Differen
     """The training mode belonged to the graph, and is now an argument of each call of a model."""
     if below == "backend.set_learning_phase":
         phase = argument(call.node, 0, "value")
-        trains = any(one.name.startswith((".fit", ".train_on_batch")) for one in finder.names.calls)
+        names = indexes.called_names(finder.names)
+        trains = any(one.startswith((".fit", ".train_on_batch")) for one in names)
         how = "learning_phase" if constant(phase) in (0, False) and not trains else ""
         row = table.BEHAVIOURS["learning_phase"]
         yield Difference(row._replace(how=how), call.node, call.node)
@@ -342,7 +349,7 @@ def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Dif
 
 def trains_several(finder: Finder) -> bool:
     """Whether any model of a file is compiled with several outputs."""
-    return any(has_several(finder, one) for one in finder.names.calls if one.name == ".compile")
+    return any(has_several(finder, one) for one in indexes.calls(finder.names, ".compile"))
 
 
 def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -355,8 +362,13 @@ def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Differe
         return
     if key(owner) in finder.of_several_outputs():
         yield Difference(table.BEHAVIOURS["order_of_values"], call.node, call.node)
-    elif any(_repeats(one.node) for one in finder.names.calls if one.name == ".compile"):
+    elif _repeats_any(finder):
         yield Difference(table.BEHAVIOURS["repeated_metric"], call.node, call.node)
+
+
+@indexes.once
+def _repeats_any(finder: Finder) -> bool:
+    return any(_repeats(one.node) for one in indexes.calls(finder.names, ".compile"))
 
 
 def _repeats(compiled: ast.Call) -> bool:
@@ -378,20 +390,33 @@ _GIVE_VALUES = (".evaluate", ".evaluate_generator", ".train_on_batch", ".test_on
 
 def has_several(finder: Finder, call: Call) -> bool:
     """Whether the model that is compiled has several outputs, as far as its losses and outputs tell."""
-    loss = argument(call.node, 1, "loss")
-    owner = getattr(call.node.func, "value", None)
+    return _has_several(finder, call.node)
+
+
+@indexes.once
+def _has_several(finder: Finder, call: ast.Call) -> bool:
+    loss = argument(call, 1, "loss")
+    owner = getattr(call.func, "value", None)
     several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
         isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
     )
     for made in keras_3_models.of(finder, owner) if owner is not None else ():
         outputs = argument(made, 1, "outputs") or keyword(made, "output")
         several = several or (outputs is not None and keras_3_models.holds_several(finder, outputs))
-    for fit in finder.names.calls:  # the model may be made in another file
-        same = fit.name.startswith(".fit") and key(getattr(fit.node.func, "value", fit.node))
-        if same and same == key(owner or call.node):
-            given = argument(fit.node, 1, "y")
-            several = several or (keras_3_models.is_list_of_arrays(given))
-    return several
+    # The model may be made in another file.
+    return several or key(owner or call) in _given_several(finder)
+
+
+@indexes.once
+def _given_several(finder: Finder) -> set[str]:
+    """The models that are trained with targets in a list."""
+    given = {
+        key(getattr(fit.node.func, "value", fit.node))
+        for fit in finder.names.calls
+        if fit.name.startswith(".fit")
+        and keras_3_models.is_list_of_arrays(argument(fit.node, 1, "y"))
+    }
+    return given - {""}
 
 
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -449,14 +474,13 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Gradients of some rows of a table, and masks of the steps of sequences."""
     masks = below == "layers.Masking" or constant(keyword(call.node, "mask_zero")) is True
-    if masks and any(
-        below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
-    ):
+    if masks and "layers.TimeDistributed" in indexes.of_keras(finder.names):
         yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
     if below == "layers.Embedding" and _may_square(finder):
         yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
 
 
+@indexes.once
 def _may_square(finder: Finder) -> bool:
     """Whether an optimizer that keeps squares trains models of a file; another file may train them."""
     calls = finder.names.calls
@@ -503,7 +527,7 @@ _SQUARING = frozenset(
 def _graph_mode(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """A program of TensorFlow 2 that asks for TensorFlow 1's graphs, and trains a model of Keras."""
     asks = call.name.endswith((".disable_eager_execution", ".disable_v2_behavior"))
-    if asks and any(one.name in (".fit", ".train_on_batch") for one in finder.names.calls):
+    if asks and indexes.has_call(finder.names, ".fit", ".train_on_batch"):
         row = table.BEHAVIOURS["graph_mode"]
         yield Difference(row, call.node, call.node, guarded=call.guarded)
 

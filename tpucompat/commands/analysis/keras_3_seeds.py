@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
@@ -61,12 +62,17 @@ def _position(call: Call) -> tuple[int, int]:
     return call.node.lineno, call.node.col_offset
 
 
+@indexes.once
+def _shuffles_any(finder: Finder) -> bool:
+    return any(_shuffles(one) for one in finder.names.calls)
+
+
 def _is_seed(finder: Finder, call: Call) -> bool:
     """Whether a call has a seed of random numbers that Keras or TensorFlow draws."""
     if call.name in _OF_TENSORFLOW:
         return True
     if call.name == "numpy.random.seed":
-        return any(_shuffles(one) for one in finder.names.calls)
+        return _shuffles_any(finder)
     below, last = below_keras(call.name), call.name.rpartition(".")[2]
     is_old = call.name.startswith("tensorflow.") and last.endswith("_initializer")
     if is_old or below.startswith("initializers.") or call.name.startswith(_INITIALIZERS):

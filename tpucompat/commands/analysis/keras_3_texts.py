@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.names.used import constant, index_of, keyword
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def _defaults(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
     scopes = finder.values.scope(node)
     if not isinstance(node, ast.Name) or len(scopes) == 1:
         return
-    for function in finder.nodes:
-        if isinstance(function, (ast.FunctionDef, ast.Lambda)) and id(function) in scopes:
+    for function in indexes.nodes(finder, ast.FunctionDef, ast.Lambda):
+        if id(function) in scopes:
             given = function.args
             places = given.args[len(given.args) - len(given.defaults) :]
             both = [*zip(places, given.defaults), *zip(given.kwonlyargs, given.kw_defaults)]

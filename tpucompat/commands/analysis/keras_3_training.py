@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import keras_3_compiles
+from tpucompat.commands.analysis import indexes, keras_3_compiles, keras_3_files
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
@@ -29,9 +29,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen_statistics(finder)
     yield from _loaded(finder)
     yield from keras_3_compiles.again(finder)
-    for node in finder.nodes:
-        if isinstance(node, ast.ClassDef):
-            yield from _compared(finder, node)
+    for node in indexes.nodes(finder, ast.ClassDef):
+        yield from _compared(finder, node)
     for call in finder.names.calls if finder.tf1 else ():
         yield from _watching(call.node, below_keras(call.name))
 
@@ -45,8 +44,8 @@ def _owner(call: ast.Call) -> str:
 
 def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
     """``layer.trainable = False`` in a program that normalizes batches."""
-    for node in finder.nodes:
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in indexes.nodes(finder, ast.Assign):
+        for target in node.targets:
             is_frozen = isinstance(target, ast.Attribute) and target.attr == "trainable"
             if is_frozen and constant(node.value) is False:
                 yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
@@ -55,9 +54,9 @@ def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
 def _frozen(finder: Finder) -> Iterator[Difference]:
     """Models whose ``trainable`` is set after ``compile``, each at its compile."""
     found: dict[int, ast.Call] = {}
-    loops = [node for node in finder.nodes if isinstance(node, ast.For)]
-    for node in finder.nodes:
-        if not isinstance(node, ast.Assign) or constant(node.value) is True:
+    loops = indexes.nodes(finder, ast.For)
+    for node in indexes.nodes(finder, ast.Assign):
+        if constant(node.value) is True:
             continue
         for target in node.targets:
             if not isinstance(target, ast.Attribute) or target.attr != "trainable":
@@ -112,20 +111,19 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
 
 def _loaded(finder: Finder) -> Iterator[Difference]:
     """Weights of layers that a program saves to HDF5, loads and goes on from."""
-    files = [one for one in finder.file_arguments() if one[2] != "signatures"]
+    files = [one for one in keras_3_files.arguments(finder) if one[2] != "signatures"]
     saved = {(finder.text_of(path), rule) for path, _, rule, saves in files if saves}
     folders = {rule for text, rule in saved if not _may_be_hdf5(text)}
     if not saved or "weights_file" in folders:
         return  # TensorFlow's own format had the optimizer too
     uses: list[Any] = [call.node for call in finder.names.calls if call.name in _TRAINS]
-    uses += [node for node in finder.nodes if getattr(node, "attr", "") == "optimizer"]
+    uses += [node for node in indexes.nodes(finder, ast.Attribute) if node.attr == "optimizer"]
     used = {id(one) for one in uses}
     again: set[int] = set()  # what a use may follow though it stands above
-    for node in finder.nodes:
-        if isinstance(node, (ast.For, ast.While, ast.FunctionDef)):
-            inside = {id(one) for one in walk(node)}
-            if isinstance(node, ast.FunctionDef) == inside.isdisjoint(used):
-                again |= inside
+    for node in indexes.nodes(finder, ast.For, ast.While, ast.FunctionDef):
+        inside = {id(one) for one in walk(node)}
+        if isinstance(node, ast.FunctionDef) == inside.isdisjoint(used):
+            again |= inside
     for path, call, rule, saves in files:
         is_old = not saves and rule == "weights_file" and _may_be_hdf5(finder.text_of(path))
         goes_on = id(call) in again or any(call.lineno < one.lineno for one in uses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import keras_3_names
+from tpucompat.commands.analysis import indexes, keras_3_names
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_results import bests as bests
 from tpucompat.commands.analysis.keras_3_results import number_methods
@@ -91,24 +91,27 @@ def mapped_targets(finder: Finder, call: Call, below: str) -> Iterator[Differenc
     last = call.name.rpartition(".")[2]
     if last not in ("map", "from_tensor_slices", "from_tensors") or not call.node.args:
         return
-    if not any(one.name in _TARGETS for one in finder.names.calls) or finder.trains_several:
+    if not indexes.has_call(finder.names, *_TARGETS) or finder.trains_several:
         return
     for pair in _pairs(finder, call.node.args[0]) if last == "map" else call.node.args[:1]:
         second = pair.elts[1] if isinstance(pair, ast.Tuple) and len(pair.elts) > 1 else None
-        if isinstance(second, ast.Dict) and len(second.keys) == 1 and second.keys[0] is not None:
-            name = constant(second.keys[0])
-            asked = (one for one in finder.nodes if isinstance(one, ast.Subscript))
-            if not any(constant(index_of(one)) == name for one in asked):
-                yield Difference(table.BEHAVIOURS["named_target"], second, call.node)
+        names = second.keys if isinstance(second, ast.Dict) and len(second.keys) == 1 else [None]
+        if names[0] is not None and constant(names[0]) not in _asked(finder):
+            yield Difference(table.BEHAVIOURS["named_target"], second, call.node)
 
 
-def _pairs(finder: Finder, function: ast.AST) -> list[ast.AST]:
+@indexes.once
+def _asked(finder: Finder) -> set[Any]:
+    """What stands in brackets; None for anything but a constant."""
+    return {constant(index_of(one)) for one in indexes.nodes(finder, ast.Subscript)}
+
+
+def _pairs(finder: Finder, function: ast.AST) -> list[ast.expr]:
     """What a function returns."""
     if isinstance(function, ast.Lambda):
         return [function.body]
     found = finder.names.functions.get(key(function))
-    inside = walk(found.node) if found is not None else ()
-    return [one.value for one in inside if isinstance(one, ast.Return) and one.value is not None]
+    return indexes.returned(finder, found.node) if found is not None else []
 
 
 def yielded_targets(finder: Finder, node: ast.FunctionDef) -> Iterator[Difference]:
@@ -214,14 +217,13 @@ PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "
 def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Functions of Lambda layers, in a program that makes models from files or configurations."""
     if below != "layers.Lambda" or not any(
-        one.name.rpartition(".")[2] in _MAKES_FROM_CONFIG for one in finder.names.calls
+        one.rpartition(".")[2] in _MAKES_FROM_CONFIG for one in indexes.called_names(finder.names)
     ):
         return
     function = argument(call.node, 0, "function")
     if isinstance(function, ast.Lambda):
-        layers = (one for one in finder.names.calls if below_keras(one.name) == "layers.Lambda")
-        number = next(place for place, one in enumerate(layers, 1) if one.node is call.node)
-        name = f"lambda_{number}"
+        layers = indexes.of_keras(finder.names)[below]
+        name = f"lambda_{1 + layers[id(call.node)]}"
     elif isinstance(function, ast.Name) and function.id in finder.names.functions:
         name = function.id
     else:
@@ -236,12 +238,12 @@ _MAKES_FROM_CONFIG = frozenset(
 
 def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The moving variance of images, at the first layer that has one."""
+    of_keras = indexes.of_keras(finder.names)
     if below != "layers.BatchNormalization" or not any(
-        below_keras(one.name).startswith("layers.Conv2D") for one in finder.names.calls
+        one.startswith("layers.Conv2D") for one in of_keras
     ):
         return
-    same = (one.node for one in finder.names.calls if below_keras(one.name) == below)
-    if next(same) is call.node and constant(keyword(call.node, "fused")) is not False:
+    if not of_keras[below][id(call.node)] and constant(keyword(call.node, "fused")) is not False:
         yield Difference(table.BEHAVIOURS["image_statistics"], call.node, call.node)
 
 
@@ -258,13 +260,8 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def _own_models(finder: Finder, owner: ast.AST) -> list[ast.ClassDef]:
     """The classes of the script that extend Model, of what is assigned to a name."""
     made = {key(one.func) for one in finder.values.values(owner) if isinstance(one, ast.Call)}
-    return [
-        node
-        for node in finder.nodes
-        if isinstance(node, ast.ClassDef)
-        and node.name in made
-        and finder.values.own_class(node.name) in MODELS
-    ]
+    found = indexes.classes(finder, made)
+    return [node for node in found if finder.values.own_class(node.name) in MODELS]
 
 
 def unbuilt(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -273,22 +270,33 @@ def unbuilt(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if call.name != ".load_weights" or owner is None or finder.tf1:
         return
     for node in _own_models(finder, owner):
-        inside = list(walk(node))
-        builds = any(getattr(one, "attr", "") == "build" for one in inside) or any(
-            isinstance(one, ast.Call) and one.args and getattr(one.func, "attr", "") == "__init__"
-            for one in inside
-        )
-        called = (one for one in finder.nodes if isinstance(one, ast.Call))
-        used = (one.func for one in called if one.lineno < call.node.lineno)
-        if not builds and not any(_may_build(one, key(owner)) for one in used):
+        first = _first_used(finder).get(key(owner), call.node.lineno)
+        if not _builds(finder, node) and first >= call.node.lineno:
             yield Difference(table.BEHAVIOURS["unbuilt"], call.node, call.node)
 
 
-def _may_build(function: Any, name: str) -> bool:
-    is_method = key(getattr(function, "value", function)) == name
-    return is_method and getattr(function, "attr", "") not in ("compile", "load_weights")
+@indexes.once
+def _builds(finder: Finder, made: ast.ClassDef) -> bool:
+    """Whether a class builds its layers itself, or is made of inputs."""
+    return any(
+        getattr(one, "attr", "") == "build"
+        or (isinstance(one, ast.Call) and one.args and getattr(one.func, "attr", "") == "__init__")
+        for one in walk(made)
+    )
 
 
+@indexes.once
+def _first_used(finder: Finder) -> dict[str, int]:
+    """What is called, or has a method that is, which may build it -> the first line of such a call."""
+    found: dict[str, int] = {}
+    for node in indexes.nodes(finder, ast.Call):
+        if getattr(node.func, "attr", "") not in ("compile", "load_weights"):
+            name = key(getattr(node.func, "value", node.func))
+            found[name] = min(node.lineno, found.get(name, node.lineno))
+    return found
+
+
+@indexes.once
 def _trained_on(finder: Finder) -> set[str]:
     """Names of functions whose batches have targets."""
     given = [
@@ -316,14 +324,18 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
         elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
             if key(value.func) in _trained_on(finder):  # which yields tuples
                 continue
-            function = finder.names.functions[key(value.func)].node
-            made = [one.value for one in walk(function) if isinstance(one, ast.Yield)]
+            made = _yielded(finder, finder.names.functions[key(value.func)].node)
         for one in made:
             parts = finder.values.values(one) if isinstance(one, ast.Name) else [one]
             if isinstance(one, (ast.Name, ast.Subscript, ast.BinOp)) and not any(
                 isinstance(part, (ast.Tuple, ast.List)) for part in parts
             ):
                 yield Difference(table.BEHAVIOURS["yielded_inputs"], one, call.node)
+
+
+@indexes.once
+def _yielded(finder: Finder, function: ast.AST) -> list[Any]:
+    return [one.value for one in walk(function) if isinstance(one, ast.Yield)]
 
 
 #: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
@@ -349,10 +361,9 @@ def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference
     """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
     if call.name != "random.seed":
         return
-    draws = any(
-        one.name.startswith("random.") and one.name != call.name for one in finder.names.calls
-    )
-    if draws and any(below_keras(one.name).startswith("layers.") for one in finder.names.calls):
+    names = indexes.called_names(finder.names)
+    draws = any(one.startswith("random.") and one != call.name for one in names)
+    if draws and any(below_keras(one).startswith("layers.") for one in names):
         yield Difference(table.BEHAVIOURS["python_random"], call.node, call.node)
 
 
@@ -374,9 +385,14 @@ def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     )
     for node in with_slash:
         row = table.BEHAVIOURS["slash"]
-        if any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls):
+        if _loads_by_name(finder):
             row = row._replace(how="")  # a file has the names
         yield Difference(row, node, call.node)
+
+
+@indexes.once
+def _loads_by_name(finder: Finder) -> bool:
+    return any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls)
 
 
 def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -393,7 +409,7 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
         if not isinstance(text, str) or not keras_3_names.DEFAULT_NAME.match(text):
             continue
         word = text.partition("_")[0]
-        is_made = any(word == one for _, one in keras_3_names.unnamed(finder))
+        is_made = word in keras_3_names.unnamed_words(finder)
         if not is_made and not _gives_name(finder, text):
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
 
@@ -406,12 +422,16 @@ def metric_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 
 def _gives_name(finder: Finder, name: str) -> bool:
     """Whether the script gives a name, or a function that migrate has written does."""
+    given, made = _names_given(finder)
+    return name in given or name.partition("_")[0] in made
+
+
+@indexes.once
+def _names_given(finder: Finder) -> tuple[set[Any], set[Any]]:
+    """The names that the calls of a script give, and the words of those that ``next_name`` makes."""
     words = [keyword(one.node, "name") for one in finder.names.calls]
     made = [one for one in words if isinstance(one, ast.Call) and key(one.func) == "next_name"]
-    word = name.partition("_")[0]
-    return any(constant(one) == name for one in words) or any(
-        constant(one.args[0]) == word for one in made
-    )
+    return set(map(constant, words)), {constant(one.args[0]) for one in made if one.args}
 
 
 _TAKE_INPUTS = frozenset(

@@ -10,7 +10,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Iterator, Mapping
 
-from tpucompat.commands.analysis import keras_1_rules, keras_3_custom_objects, keras_3_losses
+from tpucompat.commands.analysis import (
+    indexes,
+    keras_1_rules,
+    keras_3_custom_objects,
+    keras_3_losses,
+)
 from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS, WORDS
 from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
@@ -108,6 +113,7 @@ def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
                 yield one
 
 
+@indexes.once
 def made_of(finder: Finder) -> Mapping[str, str]:
     """A text -> the optimizer that the file's Keras made of it, where Keras 3 makes another."""
     if not any(use.name.partition(".")[0] == "keras" for use in finder.names.uses):
@@ -152,7 +158,13 @@ def _words(finder: Finder, node: ast.AST) -> Iterator[str]:
         if isinstance(constant(one), str):
             yield constant(one).lower()
         elif isinstance(one, ast.Name):  # a parameter whose calls are not all seen
-            texts = (constant(text) for text in finder.nodes if isinstance(text, ast.Constant))
-            yield from (text.lower() for text in texts if isinstance(text, str))
+            yield from _all_texts(finder)
         elif isinstance(one, (ast.Attribute, ast.Subscript)):  # of a command line or of a file
             yield from WORDS
+
+
+@indexes.once
+def _all_texts(finder: Finder) -> dict[str, None]:
+    """All texts of a file, in small letters, each once."""
+    texts = (constant(text) for text in indexes.nodes(finder, ast.Constant))
+    return dict.fromkeys(text.lower() for text in texts if isinstance(text, str))

@@ -11,6 +11,8 @@ import functools
 import re
 from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
+from tpucompat.commands.analysis.bindings import Bindings
+from tpucompat.commands.analysis.bindings import key as key
 from tpucompat.names.used import Names, children, walk
 
 MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
@@ -86,14 +88,6 @@ def below_keras(name: str) -> str:
     return below
 
 
-def key(node: ast.AST) -> str:
-    """``model`` or ``self.model``; "" for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    above = key(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
-
-
 class Values:
     """The kinds of the values of a module.
 
@@ -131,6 +125,7 @@ class Values:
         self._told: dict[int, frozenset[str]] | None = None
         self._own_names: dict[int, set[str]] = {}
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
+        self._indexed: Bindings | None = None
         for tree in trees:
             self._walk(tree, (0,), "")
         self._parameters(names)
@@ -248,22 +243,14 @@ class Values:
 
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
-        name, scopes = key(node), self.scope(node)
-        return [
-            value
-            for scope, target, value, how in (self._pairs if name else ())
-            if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
-            if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
-        ]
+        name = key(node)
+        return self._bindings().of("unpacked", name, self.scope(node)) if name else []
 
     def places(self, node: ast.AST, call: ast.AST) -> list[int]:
         """The places that a name has in ``a, b = call(…)``."""
-        targets = (
-            target.elts
-            for _, target, value, how in self._pairs
-            if value is call and not how and isinstance(target, (ast.Tuple, ast.List))
-        )
-        return [at for one in targets for at, part in enumerate(one) if key(part) == key(node)]
+        name = key(node)
+        targets = self._bindings().targets.get(id(call), ())
+        return [at for one in targets for at, part in enumerate(one.elts) if key(part) == name]
 
     def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
         """What a function of the module returns in the places that a name has in ``a, b = call(…)``."""
@@ -274,15 +261,7 @@ class Values:
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
         """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
-        name, scopes = key(node), self.scope(node)
-        found: list[ast.AST] = []
-        for scope, target, value, how in self._pairs:
-            counts = isinstance(value, ast.Call) and key(value.func) == "enumerate"
-            if how == "item" and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List)):
-                parts = target.elts[1:] if counts else target.elts
-                if any(key(one) == name for part in parts for one in ast.walk(part)):
-                    found.append(value)
-        return found
+        return self._bindings().of("item", key(node), self.scope(node))
 
     def converted(self, models: set[str]) -> set[str]:
         """Names of models, with those of the models that a function made of them."""
@@ -295,12 +274,12 @@ class Values:
 
     def given(self, node: ast.AST) -> list[ast.AST]:
         """What the calls of a function give a parameter of it."""
-        name, scopes = key(node), self.scope(node)
-        return [
-            value
-            for scope, target, value, how in self._pairs
-            if how == "parameter" and scope[-1] in scopes and key(target) == name
-        ]
+        return self._bindings().of("parameter", key(node), self.scope(node))
+
+    def _bindings(self) -> Bindings:
+        if self._indexed is None:  # what is asked once all assignments are known
+            self._indexed = Bindings(self._pairs)
+        return self._indexed
 
     # Assignments ---------------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ import ast
 import itertools
 from typing import AbstractSet, Any, Iterator
 
+from tpucompat.commands.analysis import indexes, printed_numbers, python_2
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
-from tpucompat.commands.analysis import printed_numbers, python_2
 from tpucompat.commands.analysis.array_shapes import may_be_ragged
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
@@ -125,7 +125,7 @@ class Finder:
 
     def _members(self) -> Iterator[Difference]:
         node: Any
-        for node in self.module.nodes:
+        for node in indexes.nodes(self.module, ast.Attribute, ast.Assign, ast.Subscript):
             if node.__class__ is ast.Attribute and node.ctx.__class__ is ast.Load:
                 yield from self._member(node)
             elif node.__class__ is ast.Assign:
@@ -202,14 +202,13 @@ class Finder:
             isinstance(node, ast.Call) and getattr(node.func, "id", "") == "set"
         )
 
+    @indexes.once
     def _writes_h5(self) -> bool:
         return any(
-            call.name.startswith((".create_", ".require_")) for call in self.names.calls
+            name.startswith((".create_", ".require_")) for name in indexes.called_names(self.names)
         ) or any(
-            isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Store)
-            and kinds.H5_GROUP in self.values.kinds(node.value)
-            for node in self.module.nodes
+            isinstance(node.ctx, ast.Store) and kinds.H5_GROUP in self.values.kinds(node.value)
+            for node in indexes.nodes(self.module, ast.Subscript)
         )
 
     # Attributes --------------------------------------------------------------------------------
@@ -253,11 +252,10 @@ class Finder:
         """The kinds of what an element was taken from."""
         if isinstance(node, ast.Subscript):
             return self.values.kinds(node.value)
-        for loop in self.module.nodes:
-            if isinstance(loop, (ast.comprehension, ast.For)):
-                is_it = getattr(loop.target, "id", "") == getattr(node, "id", "-")
-                if is_it and isinstance(loop.iter, ast.Subscript):
-                    return self.values.kinds(loop.iter.value)
+        for loop in indexes.nodes(self.module, ast.comprehension, ast.For):
+            is_it = getattr(loop.target, "id", "") == getattr(node, "id", "-")
+            if is_it and isinstance(loop.iter, ast.Subscript):
+                return self.values.kinds(loop.iter.value)
         return set()
 
     # pandas ------------------------------------------------------------------------------------

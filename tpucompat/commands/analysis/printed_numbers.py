@@ -9,6 +9,7 @@ import ast
 import re
 from typing import Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.names.used import constant, keyword
 
@@ -36,16 +37,16 @@ class Shown:
     """
 
     def __init__(self, module: Any) -> None:
-        self._nodes = module.nodes
+        self._module = module
         self._called = {id(call.node): call.name for call in module.names.calls}
         self._made: dict[str, list[ast.expr]] = {}
         self._put: dict[str, list[ast.expr]] = {}
-        for node in self._nodes:
+        for node in indexes.nodes(module, ast.Assign, ast.AugAssign):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     into = self._put if isinstance(target, ast.Subscript) else self._made
                     into.setdefault(_root(target), []).append(node.value)
-            elif isinstance(node, ast.AugAssign):
+            else:
                 self._made.setdefault(_root(node.target), []).append(node.value)
         for call in module.names.calls:
             if call.name == ".append" and call.node.args:
@@ -55,11 +56,10 @@ class Shown:
         """Where a list of NumPy's numbers is made into text."""
         if any(
             self._called.get(id(node)) == "numpy.set_printoptions" and keyword(node, "legacy")
-            for node in self._nodes
-            if isinstance(node, ast.Call)
+            for node in indexes.nodes(self._module, ast.Call)
         ):
             return
-        for node in self._nodes:
+        for node in indexes.nodes(self._module, ast.Call, ast.FormattedValue, ast.BinOp):
             if any(self._holds(one, _DEPTH) for one in self._shown(node)):
                 yield node
 
@@ -92,10 +92,12 @@ class Shown:
             is_view = getattr(function, "attr", "") in ("copy", "items", "values")
             return is_view and self._holds(function.value, depth)
         name = key(node)
-        if not name or not depth:
-            return False
-        return any(self._holds(one, depth - 1) for one in self._made.get(name, ())) or any(
-            self._is_inside(one, depth - 1) for one in self._put.get(name, ())
+        return bool(name) and depth > 0 and self._named_holds(name, depth - 1)
+
+    @indexes.once
+    def _named_holds(self, name: str, depth: int) -> bool:
+        return any(self._holds(one, depth) for one in self._made.get(name, ())) or any(
+            self._is_inside(one, depth) for one in self._put.get(name, ())
         )
 
     def _is_inside(self, node: Any, depth: int) -> bool:
@@ -111,11 +113,18 @@ class Shown:
         if isinstance(node, ast.IfExp):
             return any(self._is_number(one, depth) for one in (node.body, node.orelse))
         if isinstance(node, ast.Subscript) and depth:
-            made = self._made.get(_root(node), ())
-            return any(_GIVE_ARRAYS.search(self._called.get(id(one), "")) for one in made)
+            return self._is_array(_root(node))
         name = key(node)
-        made = self._made.get(name, ()) if name and depth else ()
-        return any(self._is_number(one, depth - 1) for one in made)
+        return bool(name) and depth > 0 and self._is_named_number(name, depth - 1)
+
+    @indexes.once
+    def _is_array(self, name: str) -> bool:
+        made = self._made.get(name, ())
+        return any(_GIVE_ARRAYS.search(self._called.get(id(one), "")) for one in made)
+
+    @indexes.once
+    def _is_named_number(self, name: str, depth: int) -> bool:
+        return any(self._is_number(one, depth) for one in self._made.get(name, ()))
 
 
 def _is_text(node: ast.AST) -> bool:

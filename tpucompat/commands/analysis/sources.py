@@ -7,6 +7,8 @@ every character that does not belong to a changed cell.
 from __future__ import annotations
 
 import ast
+import codecs
+import contextlib
 import io
 import json
 import os
@@ -100,6 +102,9 @@ def _text(data: bytes) -> tuple[str, str]:
     """(encoding, text) of a Python file; Latin-1 if it is not UTF-8 and declares no encoding."""
     if b"\0" in data:
         raise SourceError("TPU424", "It contains null bytes, so it is not Python source.")
+    if b"coding" not in b"".join(data.split(b"\n", 2)[:2]) and data[:3] != codecs.BOM_UTF8:
+        with contextlib.suppress(UnicodeError):
+            return "utf-8", data.decode("utf-8")
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     except SyntaxError as error:

@@ -13,6 +13,7 @@ import ast
 import collections
 from typing import Any, Iterable, NamedTuple
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
@@ -404,14 +405,23 @@ def check_function(context: Context, call: Call, by_rows: bool) -> None:
         raise CannotSee(f"the result of {node.name} is not computed row by row")
 
 
+@indexes.once
+def _called(context: Context) -> dict[int, str]:
+    return {id(call.node): call.name for call in context.names.calls}
+
+
+@indexes.once
+def _dtypes(context: Context) -> set[int]:
+    uses = context.names.uses
+    return {id(use.node) for use in uses if use.name.rpartition(".")[2] in _DTYPES}
+
+
 class _Function:
     """Reads the expressions of one function."""
 
     def __init__(self, context: Context, known: dict[str, str], by_rows: bool) -> None:
-        self._names = {id(call.node): call.name for call in context.names.calls}
-        self._dtypes = {
-            id(use.node) for use in context.names.uses if use.name.rpartition(".")[2] in _DTYPES
-        }
+        self._names = _called(context)
+        self._dtypes = _dtypes(context)
         self._known = known
         self._by_rows = by_rows
 

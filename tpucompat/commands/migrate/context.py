@@ -14,7 +14,8 @@ from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
-from tpucompat.names.used import Use, children, walk
+from tpucompat.commands.migrate.trees import Trees
+from tpucompat.names.used import Use, walk
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -31,7 +32,7 @@ class Import(NamedTuple):
     uses: list[Use]
 
 
-class Context:
+class Context(Trees):
     """One file on its way.
 
     Args:
@@ -41,16 +42,12 @@ class Context:
     """
 
     def __init__(self, module: Module, unsafe: bool = False, keras: int = 3) -> None:
+        super().__init__(module)
         self.module = module
         self.unsafe = unsafe
         self.keras = keras
         self.names = module.names
         self.texts = {unit.cell: Text(unit.original) for unit in module.source.units}
-        self.trees = {
-            unit.cell: tree
-            for unit, tree in zip(module.source.units, module.trees)
-            if tree is not None
-        }
         everything = list(findings.places(module))
         #: Uses that the program needs; guarded ones stay as they are.
         self.places: list[Place] = [place for place in everything if not place.finding.guarded]
@@ -70,9 +67,6 @@ class Context:
         self._wanted: dict[str, str] = {}
         #: Line that is added among the imports -> the rule that needs it.
         self._rules: dict[str, str] = {}
-        self._parents: dict[int, dict[int, ast.AST]] = {}
-        self._loads: dict[str, list[ast.Name]] | None = None
-        self._nodes: list[ast.AST] | None = None
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
@@ -104,22 +98,6 @@ class Context:
                 seen[id(use.statement)].uses.append(use)
             start = end
 
-    @property
-    def nodes(self) -> list[ast.AST]:
-        """All nodes of the file; the trees are walked once."""
-        if self._nodes is None:
-            self._nodes = [node for tree in self.trees.values() for node in walk(tree)]
-        return self._nodes
-
-    def loads(self, name: str) -> list[ast.Name]:
-        """Where the file reads a name; the trees are searched once, however many names are asked for."""
-        if self._loads is None:
-            self._loads = {}
-            for node in self.nodes:
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._loads.setdefault(node.id, []).append(node)
-        return self._loads.get(name, [])
-
     @contextlib.contextmanager
     def rule(self, code: str) -> Iterator[None]:
         """The edits that are made inside belong to a rule; one inside another one has the last word."""
@@ -133,20 +111,6 @@ class Context:
                 text.rule = before[cell]
 
     # Trees -------------------------------------------------------------------------------------
-
-    def parents(self, cell: int) -> dict[int, ast.AST]:
-        """The identity of each node of a unit -> the node above it."""
-        if cell not in self._parents:
-            found: dict[int, ast.AST] = {}
-            for node in walk(self.trees[cell]):
-                for child in children(node):
-                    found[id(child)] = node
-            self._parents[cell] = found
-        return self._parents[cell]
-
-    def forget_parents(self) -> None:
-        """Is called when nodes of a tree were put in the place of others."""
-        self._parents.clear()
 
     def innermost(self, node: ast.AST, cell: int) -> Any:
         """The statement directly around a node, which others may stand before in its line."""
@@ -166,21 +130,6 @@ class Context:
                     return found
             found = parents.get(id(found))
         return node
-
-    def body_of(self, statement: ast.AST, cell: int) -> list[ast.stmt]:
-        """The list of statements that a statement stands in."""
-        parent = self.parents(cell).get(id(statement), self.trees[cell])
-        for value in vars(parent).values():
-            if isinstance(value, list) and any(one is statement for one in value):
-                return value
-        return []
-
-    def cell_of(self, node: ast.AST) -> int:
-        """The cell that holds a node."""
-        for cell in self.trees:
-            if node is self.trees[cell] or id(node) in self.parents(cell):
-                return cell
-        return 0
 
     # Edits -------------------------------------------------------------------------------------
 
@@ -306,11 +255,7 @@ class Context:
           name: The name.
           but_for: Nodes that are rewritten, by their ids.
         """
-        return not any(
-            getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
-            for node in self.nodes
-            if id(node) not in self.done and id(node) not in but_for
-        )
+        return all(id(node) in self.done or id(node) in but_for for node in self.having(name))
 
     def _tf_is_free(self) -> bool:
         if self._free_tf is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import argument, constant, walk
@@ -31,8 +32,8 @@ def finds_metrics(context: Context) -> bool:
     """Whether a hook of a file asks its Session for a metric, which the loop computes outside of the graph."""
     uses = (use for use in context.names.uses if use.name.endswith(".SessionRunHook"))
     bases = {id(use.node) for use in uses}
-    nodes = (node for tree in context.trees.values() for node in walk(tree))
-    hooks = [one for one in nodes if bases & {id(base) for base in getattr(one, "bases", ())}]
+    classes = indexes.nodes(context, ast.ClassDef) if bases else ()
+    hooks = [one for one in classes if bases & {id(base) for base in one.bases}]
     asked = [
         constant(argument(node, 0, "name"))
         for hook in hooks

@@ -11,6 +11,7 @@ import ast
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis.keras_values import below_keras
+from tpucompat.commands.migrate import session_functions
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names.used import Use, constant, walk
 
@@ -155,7 +156,7 @@ def _arguments(context: Context, use: Use, row: Row, cell: int) -> str | None:
         return None
     if any(constant(given[name]) is None for name in row.plain if name in given):
         return None
-    followed = {id(other.node) for other in context.names.uses}
+    followed = session_functions.uses(context)
     if any(id(node) in followed for value in given.values() for node in walk(value)):
         return None  # something in it is rewritten, too
     words = [f"{name}={text.source(value)}" for name, value in given.items()]
@@ -179,12 +180,9 @@ def _loads(context: Context, node: ast.expr, cell: int) -> list[tuple[ast.expr, 
     target = statement.targets[0]
     if len(statement.targets) != 1 or not isinstance(target, ast.Name):
         return []
-    named = [
-        (other, other_cell)
-        for other_cell, tree in context.trees.items()
-        for other in walk(tree)
-        if isinstance(other, ast.Name) and other.id == target.id and other is not target
-    ]
+    others = [other for other in context.named(target.id) if other is not target]
+    named = [(other, context.cell_of(other)) for other in others]
+    named = [(other, place) for other, place in named if id(other) in context.parents(place)]
     if not context.texts[cell].owns_lines(statement):
         return []
     stores = any(not isinstance(other.ctx, ast.Load) for other, _ in named)

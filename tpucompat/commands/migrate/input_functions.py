@@ -10,6 +10,7 @@ import ast
 import re
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import finish
 from tpucompat.names.used import walk
@@ -69,23 +70,28 @@ def _around(context: Context, cell: int, node: ast.AST) -> Any:
 
 def _is_called(context: Context, name: str, seen: set[str]) -> bool:
     """Whether something else than a function that hands the result on calls a function."""
-    for cell, tree in context.trees.items():
-        parents = context.parents(cell)
-        for node in walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if called != name:
-                continue
-            above = parents.get(id(node))
-            if isinstance(above, ast.Lambda) and above.body is node:
-                continue
-            around = _around(context, cell, node)
-            if not isinstance(above, ast.Return) or not isinstance(around, ast.FunctionDef):
-                return True
-            if around.name not in seen and _is_called(context, around.name, seen | {around.name}):
-                return True
+    for cell, node in _calls(context).get(name, ()):
+        above = context.parents(cell).get(id(node))
+        if isinstance(above, ast.Lambda) and above.body is node:
+            continue
+        around = _around(context, cell, node)
+        if not isinstance(above, ast.Return) or not isinstance(around, ast.FunctionDef):
+            return True
+        if around.name not in seen and _is_called(context, around.name, seen | {around.name}):
+            return True
     return False
+
+
+@indexes.once
+def _calls(context: Context) -> dict[str, list[tuple[int, ast.Call]]]:
+    """The last name of what is called -> the cell and node of each call."""
+    found: dict[str, list[tuple[int, ast.Call]]] = {}
+    for cell, tree in context.trees.items():
+        for node in walk(tree):
+            if isinstance(node, ast.Call):
+                called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                found.setdefault(called, []).append((cell, node))
+    return found
 
 
 def _function(

@@ -8,14 +8,16 @@ strategy, as keras_to_tpu_model did it, if the program keeps using only the copy
 from __future__ import annotations
 
 import ast
+import bisect
 from typing import Any, Iterator, NamedTuple, Sequence, cast
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate import keras_copies as copies
-from tpucompat.commands.migrate import optimizers
+from tpucompat.commands.migrate import keras_makers, optimizers
 from tpucompat.commands.migrate.context import Context
-from tpucompat.commands.migrate.text import strings_over_lines
-from tpucompat.names.used import Call, Function, argument, walk
+from tpucompat.commands.migrate.text import lines_of_strings
+from tpucompat.names.used import Call, argument, walk
 
 _HELPER = '''
 
@@ -45,7 +47,6 @@ _WITH_NAME = {
 
 
 # Methods of argparse's parsers, whose results are no layers.
-_COMMAND_LINE = frozenset(("parse_args", "parse_known_args"))
 
 
 class Run(NamedTuple):
@@ -100,11 +101,11 @@ def _is_used_before(context: Context, one: Conversion) -> bool:
     )
     run = one.runs[0]
     return any(
-        isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.id in asked
+        isinstance(node.ctx, ast.Store)
         and run.first.lineno <= node.lineno <= run.last.lineno
-        for node in walk(context.trees[run.cell])
+        and context.cell_of(node) == run.cell
+        for name in asked
+        for node in context.named(name)
     )
 
 
@@ -138,9 +139,10 @@ def _moved(context: Context, calls: Sequence[Call]) -> list[Conversion]:
     found = [_conversion(context, call) for call in calls]
     if any(_is_used_before(context, one) for one in found):
         raise CannotSee("the check for a TPU follows the construction of the model")
-    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
-    for cell, first, last in lines:
-        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
+    runs = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
+    runs.sort()
+    for (cell, _, last), (other, first, _) in zip(runs, runs[1:]):
+        if cell == other and first <= last:
             raise CannotSee("two models are built in one block of statements")
     return found
 
@@ -259,7 +261,7 @@ def _run(
     while True:
         body = context.body_of(at, cell)
         index = next(number for number, one in enumerate(body) if one is at)
-        first = _maker(context, body[:index], name)
+        first = keras_makers.maker(context, body[:index], name)
         if first is not None:
             return _to_compile(context, cell, first, at, names), condition
         above = parents.get(id(at))
@@ -272,69 +274,16 @@ def _run(
         at = above
 
 
-def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None:
-    """The statement of a block that the making of a model begins with."""
-    makers = [index for index, one in enumerate(body) if _assigns(one, name)]
-    if not makers:
-        return None
-    # Model(inputs, outputs): the layers between its inputs and outputs belong to it.
-    first, wanted = makers[0], _names_in(body[makers[0]])
-    for index in range(first - 1, -1, -1):
-        one = body[index]
-        targets = one.targets if isinstance(one, ast.Assign) else []
-        made = {
-            node.id for target in targets for node in walk(target) if isinstance(node, ast.Name)
-        }
-        if made & wanted and any(_may_make_layers(context, node) for node in walk(one)):
-            first, wanted = index, wanted | _names_in(one)
-    return body[first]
-
-
-def _may_make_layers(context: Context, node: ast.AST) -> bool:
-    """Whether a call may make something that belongs under the strategy: not one that reads the command line,
-    and no function of the file that is given nothing and has nothing to do with TensorFlow.
-    """
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr not in _COMMAND_LINE
-    known = context.names.functions
-    if not isinstance(node.func, ast.Name) or node.func.id not in known:
-        return True
-    if node.args or node.keywords:  # it may call the layers that it is given
-        return True
-    reached, waiting = set(), [node.func.id]
-    while waiting:
-        function = known[waiting.pop()]
-        reached.add(function)
-        waiting += [one for one in function.names if one in known and known[one] not in reached]
-    uses = [use.function for use in context.names.uses]
-    return any(_is_within(function, reached) for function in uses)
-
-
-def _is_within(function: Function | None, outer: set[Function]) -> bool:
-    while function is not None and function not in outer:
-        function = function.outer
-    return function is not None
-
-
-def _names_in(statement: ast.stmt) -> set[str]:
-    value = getattr(statement, "value", None)
-    direct = isinstance(value, ast.Call) and isinstance(
-        value.func, (ast.Name, ast.Attribute, ast.Call)
-    )
-    found = {node.id for node in walk(value) if isinstance(node, ast.Name)} if value else set()
-    return found if direct else set()
-
-
 def _earlier_cell(context: Context, cell: int, name: str) -> Run:
     """The run in a cell of its own, to its last statement that has to do with the model."""
-    for number in sorted((one for one in context.trees if one < cell), reverse=True):
+    cells = {context.cell_of(one) for one in keras_makers.makers(context).get(name, ())}
+    for number in sorted((one for one in cells if one < cell), reverse=True):
         body = context.trees[number].body
-        first = _maker(context, body, name)
+        first = keras_makers.maker(context, body, name)
         if first is None:
             continue
-        last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
+        makers = keras_makers.makers(context)[name]
+        last = [one for one in body if one in makers or _uses_method(one, name)][-1]
         return Run(number, first, last)
     raise CannotSee(f"cannot find where {name} is built")
 
@@ -342,22 +291,20 @@ def _earlier_cell(context: Context, cell: int, name: str) -> Run:
 def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[str]) -> Run:
     body = context.body_of(last, cell)
     at = next(index for index, one in enumerate(body) if one is last)
-    for one in body[at + 1 :]:
-        if copies.compiles(one, names):
-            last = one
+    behind = set(body[at + 1 :])
+    for _, one in copies.compiling(context, names):
+        last = one if one in behind else last
     return Run(cell, first, last)
 
 
 def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> Iterator[Run]:
     """Where the model is compiled elsewhere: in another cell, or another block."""
-    for number, tree in context.trees.items():
-        for node in walk(tree):
-            if isinstance(node, ast.stmt) and copies.compiles(node, names):
-                inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
-                if not inside:
-                    if not context.module.source.is_notebook:
-                        raise CannotSee("it is compiled elsewhere")
-                    yield Run(number, node, node)
+    for number, node in copies.compiling(context, names):
+        inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
+        if not inside:
+            if not context.module.source.is_notebook:
+                raise CannotSee("it is compiled elsewhere")
+            yield Run(number, node, node)
 
 
 def _check(context: Context, run: Run) -> None:
@@ -365,18 +312,18 @@ def _check(context: Context, run: Run) -> None:
     inside = range(run.first.lineno, run.last.lineno + 1)
     if any(one.cell == run.cell and one.node.lineno in inside for one in context.imports):
         raise CannotSee("TensorFlow is imported among the statements that build the model")
-    if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
+    lines = _lines_of_strings(context, run.cell)
+    at = bisect.bisect_left(lines, run.first.lineno)
+    if at < len(lines) and lines[at] <= run.last.end_lineno:
         raise CannotSee("a multi-line string is among the statements that build the model")
     if not text.owns_lines(run.first) or not text.owns_lines(run.last):
         raise CannotSee("several statements share a line")
 
 
-def _assigns(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement makes what a name stands for, or chooses by ``if`` how to make it."""
-    if isinstance(statement, ast.If):
-        return any(_assigns(one, name) for one in [*statement.body, *statement.orelse])
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(_key(target) == name for target in targets)
+@indexes.once
+def _lines_of_strings(context: Context, cell: int) -> list[int]:
+    """The lines in which strings begin that go over several."""
+    return sorted(lines_of_strings(context.trees[cell]))
 
 
 def _uses_method(statement: ast.stmt, name: str) -> bool:
@@ -521,30 +468,47 @@ def _retire(
 def _for_each_conversion(context: Context, name: str) -> list[tuple[Any, int]]:
     """The assignments of a name that each conversion makes again for itself alone."""
     found = copies.plain_assignments(context, name)
-    inside: list[Any] = [call.node for call in context.names.calls if is_conversion(call)]
+    inside: list[Any] = _conversions(context)
     serve = all(serves_start_up(context, one.value) for one, _ in found)
     alone = not copies.loads_outside(context, name, inside + [one for one, _ in found])
     return found if serve and alone else []
 
 
-def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
-    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+@indexes.once
+def _conversions(context: Context) -> list[ast.Call]:
+    return [call.node for call in context.names.calls if is_conversion(call)]
+
+
+@indexes.once
+def _functions(context: Context) -> dict[str, list[tuple[int, ast.FunctionDef]]]:
+    """The names of the functions of the module itself -> each with its cell."""
+    found: dict[str, list[tuple[int, ast.FunctionDef]]] = {}
     for cell, tree in context.trees.items():
         for node in tree.body:
-            if not isinstance(node, ast.FunctionDef) or node.name != name or node.decorator_list:
-                continue
-            shared = any(isinstance(one, ast.Global) for one in walk(node))
-            if shared or copies.loads_outside(context, name, [*gone, node]):
-                continue
-            makes = any(
-                call.name.endswith(".TPUDistributionStrategy")
-                and any(call.node is one for one in walk(node))
-                for call in context.names.calls
-            )
-            if makes and context.remove(node, cell):
-                finish(context, node)
-                return [node]
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name, []).append((cell, node))
+    return found
+
+
+def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
+    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+    for cell, node in _functions(context).get(name, ()):
+        inside = walk(node)
+        if node.decorator_list or any(isinstance(one, ast.Global) for one in inside):
+            continue
+        if copies.loads_outside(context, name, [*gone, node]):
+            continue
+        makes = any(one in _strategies(context) for one in inside)
+        if makes and context.remove(node, cell):
+            finish(context, node)
+            return [node]
     return []
+
+
+@indexes.once
+def _strategies(context: Context) -> set[ast.AST]:
+    calls = context.names.calls
+    return {call.node for call in calls if call.name.endswith(".TPUDistributionStrategy")}
 
 
 def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
@@ -561,14 +525,15 @@ def only_assignment(context: Context, name: str, joined: bool = False) -> tuple[
 
 def serves_start_up(context: Context, value: ast.AST) -> bool:
     """Whether an expression makes an address, a resolver or a strategy of a TPU, and nothing else."""
-    inside = {id(node) for node in walk(value)}
-    if any(id(node) in inside for node, _, _, _ in context.names.strings):
-        return True
-    return any(
-        id(call.node) in inside
-        and call.name.endswith((".TPUClusterResolver", ".TPUDistributionStrategy"))
-        for call in context.names.calls
-    )
+    return any(node in _of_start_up(context) for node in walk(value))
+
+
+@indexes.once
+def _of_start_up(context: Context) -> set[ast.AST]:
+    """The addresses, resolvers and strategies of a file."""
+    made = (".TPUClusterResolver", ".TPUDistributionStrategy")
+    calls = {call.node for call in context.names.calls if call.name.endswith(made)}
+    return calls | {node for node, _, _, _ in context.names.strings}
 
 
 def has_helper(context: Context) -> bool:

@@ -11,9 +11,12 @@ import posixpath
 import re
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.commands.analysis import indexes, keras_3_files
+from tpucompat.commands.analysis.keras_3 import Finder
 from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter
-from tpucompat.names.used import constant, index_of
+from tpucompat.names.used import Call, constant, index_of
 
 #: Functions that list files, of a folder or by a pattern.
 _LISTING = frozenset(
@@ -64,23 +67,55 @@ def rename(self: Rewriter, name: Any, old: str, new: str) -> None:
       new: ``.weights.h5``, ``.keras``.
     """
     file = _Renamed(name, old, new)
-    for call in self.context.names.calls:
+    for call in _looking(self.context):
         if call.name.startswith("re."):
             _expression(self, call.node, old, new)
         elif _last(call.node) in _PATTERNS:
             _pattern(self, call.node, file)
-        elif call.node.args and isinstance(call.node.func, ast.Attribute):
+        elif isinstance(call.node.func, ast.Attribute):
             _method(self, call.node, call.node.func, file)
     _compared(self, old, new)
     if isinstance(name, str):
         _filled(self, name, new)
-    for node in self.finder.nodes:
+    for node in _without_ending(self.finder):
         if id(node) in self.context.done:
             continue
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Subscript):
             _cut(self, node, file)
         elif new.count(".") > 1:
             _stem(self, node, file)
+
+
+@indexes.once
+def _looking(context: Context) -> list[Call]:
+    """The calls of a script that may look for files by their names."""
+    methods = {"endswith", "strip", "rstrip", *_OF_ENDING}
+    return [
+        call
+        for call in context.names.calls
+        if call.name.startswith("re.")
+        or _last(call.node) in _PATTERNS
+        or (call.node.args and getattr(call.node.func, "attr", "") in methods)
+    ]
+
+
+@indexes.once
+def _without_ending(finder: Finder) -> list[Any]:
+    """The expressions of a script that may take the ending off a name, and the assignments of such names."""
+    found: list[Any] = []
+    for node in indexes.nodes(finder, ast.Subscript, ast.Attribute, ast.Assign):
+        if isinstance(node, ast.Subscript):
+            index: Any = index_of(node)
+            is_cut = isinstance(index, ast.Slice) and index.upper is not None
+            is_first = constant(index) == 0 and isinstance(node.value, ast.Call)
+            if isinstance(node.ctx, ast.Load) and (is_cut or is_first):
+                found.append(node)
+        elif getattr(node, "attr", "") == "stem" or (
+            isinstance(node, ast.Assign)
+            and getattr(getattr(node.value, "func", None), "attr", "") == "splitext"
+        ):
+            found.append(node)
+    return found
 
 
 def _method(self: Rewriter, call: ast.Call, function: ast.Attribute, file: _Renamed) -> None:
@@ -149,9 +184,7 @@ def _extension(self: Rewriter, node: ast.AST, old: str, new: str) -> None:
 
 def _compared(self: Rewriter, old: str, new: str) -> None:
     """``name[-5:] == '.hdf5'`` and ``'.hdf5' in name``."""
-    for node in self.finder.nodes:
-        if not isinstance(node, ast.Compare):
-            continue
+    for node in indexes.nodes(self.finder, ast.Compare):
         parts = (node.left, *node.comparators)
         for part in parts:
             _extension(self, part, old, new)
@@ -170,9 +203,9 @@ def _filled(self: Rewriter, name: str, new: str) -> None:
     if not _PARTS.search(name):
         return
     pattern = ".+".join(map(re.escape, _PARTS.split(name)))
-    files = self.finder.file_arguments()
+    files = keras_3_files.arguments(self.finder)
     loaded = {id(self.finder.literal_of(path)) for path, _, _, saves in files if not saves}
-    for node in self.finder.nodes:
+    for node in indexes.nodes(self.finder, ast.Constant):
         text = constant(node)
         if not isinstance(text, str) or id(node) in self.context.done | loaded or text == name:
             continue

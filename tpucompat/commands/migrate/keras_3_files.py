@@ -7,12 +7,14 @@ import posixpath
 import re
 from typing import Any, Iterator, Mapping
 
+from tpucompat.commands.analysis import indexes, keras_3_files
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import MODELS, key
 from tpucompat.commands.migrate import keras_3_endings
 from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
-from tpucompat.names.used import argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, keyword
 
 
 def _text(self: Rewriter, one: Difference) -> bool:
@@ -39,12 +41,8 @@ def _file(self: Rewriter, one: Difference) -> bool:
         return _whole_model(self, one)
     alike = [literal]
     if isinstance(name, str) and len(name) > 3 and re.search(r"[./_{%]", name[1:]):
-        alike = [
-            node
-            for tree in self.context.trees.values()
-            for node in walk(tree)
-            if _is_path(constant(node), name) and not self.is_in_text(node)
-        ]
+        paths = _paths(self.context).get(posixpath.normpath(name), ())
+        alike = [node for node in paths if not self.is_in_text(node)]
     known = {id(node) for node in alike}
     for path in _written_alike(self, one.node):
         if id(path) not in known:
@@ -66,19 +64,33 @@ def _file(self: Rewriter, one: Difference) -> bool:
 
 def _written_alike(self: Rewriter, path: ast.AST) -> Iterator[ast.AST]:
     """The ends of the other expressions that name a file: ``os.path.exists(os.path.join(d, 'm'))``."""
-    text = ast.dump(path)
-    for call in self.context.names.calls:
-        for other in call.node.args:
-            literal = self.finder.literal_of(other) if ast.dump(other) == text else None
-            if literal is not None and id(literal) not in self.context.done:
-                yield literal
+    for other in _arguments(self.context).get(ast.dump(path), ()):
+        literal = self.finder.literal_of(other)
+        if literal is not None and id(literal) not in self.context.done:
+            yield literal
 
 
-def _is_path(text: Any, name: str) -> bool:
-    """Whether a text names the same file: ``weights.h5`` is ``./weights.h5``."""
-    return isinstance(text, str) and posixpath.normpath(text) == posixpath.normpath(name)
+@indexes.once
+def _arguments(context: Context) -> dict[str, list[ast.expr]]:
+    """The form of an argument -> those of all calls that have it."""
+    found: dict[str, list[ast.expr]] = {}
+    for call in context.names.calls:
+        for one in call.node.args:
+            found.setdefault(ast.dump(one), []).append(one)
+    return found
 
 
+@indexes.once
+def _paths(context: Context) -> dict[str, list[Any]]:
+    """A path -> the texts that name it: ``weights.h5`` is ``./weights.h5``."""
+    found: dict[str, list[Any]] = {}
+    for node in indexes.nodes(context, ast.Constant):
+        if isinstance(node.value, str):
+            found.setdefault(posixpath.normpath(node.value), []).append(node)
+    return found
+
+
+@indexes.once
 def loaded_by_name(self: Rewriter) -> set[str]:
     """The names of files whose layers are found by their names; weights files of Keras 3 lack them."""
     loads = (
@@ -104,21 +116,30 @@ def _whole_model(self: Rewriter, one: Difference) -> bool:
 
 def _says_optimizer(self: Rewriter, path: ast.AST) -> bool:
     """Whether the file of that name is saved with ``include_optimizer=``, which HDF5 alone takes."""
-    text = self.finder.text_of(path)
-    return any(
-        keyword(call, "include_optimizer") is not None and self.finder.text_of(other) == text
-        for other, call, _, saves in self.finder.file_arguments()
-        if saves
-    )
+    return self.finder.text_of(path) in _with_optimizer(self)
+
+
+@indexes.once
+def _with_optimizer(self: Rewriter) -> set[str | None]:
+    return {
+        self.finder.text_of(other)
+        for other, call, _, saves in keras_3_files.arguments(self.finder)
+        if saves and keyword(call, "include_optimizer") is not None
+    }
+
+
+@indexes.once
+def _latest(context: Context) -> list[Call]:
+    return [call for call in context.names.calls if call.name.endswith(".latest_checkpoint")]
 
 
 def _latest_weights(self: Rewriter) -> bool:
     """The newest checkpoint of a folder, where a model's weights are all that the script saves."""
-    calls = [call for call in self.context.names.calls if call.name.endswith(".latest_checkpoint")]
+    calls = _latest(self.context)
     if not calls:
         return True
     saves = (".Saver", ".Checkpoint", ".CheckpointManager", "Estimator")
-    if any(call.name.endswith(saves) for call in self.context.names.calls):
+    if any(name.endswith(saves) for name in indexes.called_names(self.context.names)):
         return True  # those make checkpoints as they always did
     if not self.define("latest_weights", written.LATEST_WEIGHTS):
         return False
@@ -143,12 +164,8 @@ def _make_folder(self: Rewriter, one: Difference, name: object) -> None:
 
 
 def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
-    asked = ast.dump(one.node)
-    for call in self.context.names.calls:
-        last = getattr(call.node.func, "attr", "")
-        looks = last in ("exists", "isfile") and call.node.args
-        if looks and ast.dump(call.node.args[0]) == asked:
-            return False
+    if ast.dump(one.node) in _looked_for(self.context):
+        return False
     if is_weights and not _latest_weights(self):
         return False
     kind = "weights" if is_weights else "model"
@@ -161,6 +178,14 @@ def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
     return self.wrap(one.node, f"{name}(", ")")
 
 
+@indexes.once
+def _looked_for(context: Context) -> set[str]:
+    """The forms of what the script asks for whether it is there."""
+    calls = (call.node for call in context.names.calls)
+    asks = (one for one in calls if getattr(one.func, "attr", "") in ("exists", "isfile"))
+    return {ast.dump(one.args[0]) for one in asks if one.args}
+
+
 def _signatures(self: Rewriter, one: Difference) -> bool:
     """``model.save(path, signatures=f)`` -> ``tf.saved_model.save(model, path, signatures=f)``."""
     call: Any = one.call
@@ -170,7 +195,7 @@ def _signatures(self: Rewriter, one: Difference) -> bool:
     if not words <= {"signatures", "save_format"} or len(call.args) != (1 if is_method else 2):
         return False
     name = key(one.node)
-    loads = (path for path, _, _, saves in self.finder.file_arguments() if not saves)
+    loads = (path for path, _, _, saves in keras_3_files.arguments(self.finder) if not saves)
     if name and any(key(path) == name for path in loads):
         return False
     made = self.context.local("tensorflow.saved_model.save")

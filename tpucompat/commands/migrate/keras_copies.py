@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names.used import walk
@@ -96,28 +97,57 @@ def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[st
       model: The name of the model.
       names: Those of the copy.
     """
-    for number, tree in context.trees.items():
-        for node in walk(tree):
-            is_called = isinstance(node, ast.Call) and _key(node.func) in (names | {model}) - {""}
-            if is_called:  # a layer of another model
-                return True
-            if (number, getattr(node, "lineno", 0)) <= (cell, at.end_lineno):
-                continue
-            is_read = isinstance(getattr(node, "ctx", None), ast.Load) and _key(node) == model
-            if is_read and model and model not in names and not isinstance(at, ast.Return):
-                return True
-    return False
+    if not _called(context).isdisjoint(names | {model}):  # a layer of another model
+        return True
+    if not model or model in names or isinstance(at, ast.Return):
+        return False
+    return any(
+        (context.cell_of(node), node.lineno) > (cell, at.end_lineno)
+        for node in _reads(context).get(model, ())
+    )
+
+
+@indexes.once
+def _called(context: Context) -> set[str]:
+    """The names and attributes of a file that are called."""
+    return {_key(node.func) for node in indexes.nodes(context, ast.Call)} - {""}
+
+
+@indexes.once
+def _reads(context: Context) -> dict[str, list[Any]]:
+    """The names and attributes of a file -> where they are read."""
+    found: dict[str, list[Any]] = {}
+    for node in indexes.nodes(context, ast.Name, ast.Attribute):
+        if isinstance(node.ctx, ast.Load):
+            found.setdefault(_key(node), []).append(node)
+    return found
 
 
 def compiled_later(
     context: Context, cell: int, at: Any, names: set[str]
 ) -> Iterator[tuple[int, ast.stmt]]:
     """The statements that compile a copy, and their cells."""
-    for number, tree in context.trees.items():
-        for node in walk(tree):
-            is_later = (number, getattr(node, "lineno", 0)) > (cell, at.end_lineno)
-            if is_later and isinstance(node, ast.stmt) and compiles(node, names):
-                yield number, node
+    for number, node in compiling(context, names):
+        if (number, node.lineno) > (cell, at.end_lineno):
+            yield number, node
+
+
+def compiling(context: Context, names: set[str]) -> list[tuple[int, Any]]:
+    """The statements that compile one of some models, in the order of the file, and their cells."""
+    known = _compiling(context)
+    found = sorted((one for name in names for one in known.get(name, ())), key=lambda one: one[0])
+    return [(context.cell_of(node), node) for _, node in found]
+
+
+@indexes.once
+def _compiling(context: Context) -> dict[str, list[tuple[int, ast.Expr]]]:
+    """A model -> the statements that compile it, each with its place among all."""
+    found: dict[str, list[tuple[int, ast.Expr]]] = {}
+    for place, node in enumerate(indexes.nodes(context, ast.Expr)):
+        function = called(node)
+        if isinstance(function, ast.Attribute) and function.attr == "compile":
+            found.setdefault(_key(function.value), []).append((place, node))
+    return found
 
 
 def compiles(statement: ast.stmt, names: set[str]) -> bool:
@@ -155,31 +185,34 @@ def plain_assignments(context: Context, name: str, joined: bool = False) -> list
       name: The name.
       joined: Whether other statements may stand in its line, behind semicolons.
     """
-    found = [
-        (node, cell)
-        for cell, tree in context.trees.items()
-        for node in walk(tree)
-        if isinstance(node, ast.Assign) and any(_key(target) == name for target in node.targets)
-    ]
-    stores = sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in context.nodes
-    )
+    found = _assigned(context).get(name, [])
+    stores = sum(isinstance(node.ctx, ast.Store) for node in context.named(name))
     is_plain = len(found) == stores and all(
         len(one.targets) == 1
         and (context.texts[cell].owns_lines(one) or (joined and context.may_remove(one, cell)))
         for one, cell in found
     )
-    return found if is_plain else []
+    return list(found) if is_plain else []
+
+
+@indexes.once
+def _assigned(context: Context) -> dict[str, list[tuple[Any, int]]]:
+    """What is assigned to -> the statements and their cells."""
+    found: dict[str, list[tuple[Any, int]]] = {}
+    for node in indexes.nodes(context, ast.Assign):
+        for name in dict.fromkeys(map(_key, node.targets)):
+            found.setdefault(name, []).append((node, context.cell_of(node)))
+    return found
 
 
 def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
     """Whether a name is read anywhere but in some statements."""
-    known = {id(node) for one in inside for node in walk(one)}
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in known
-        for node in context.nodes
-    )
+    statements = set(map(id, inside))
+    return any(not _is_in(context, node, statements) for node in context.loads(name))
+
+
+def _is_in(context: Context, node: Any, statements: set[int]) -> bool:
+    parents = context.parents(context.cell_of(node))
+    while node is not None and id(node) not in statements:
+        node = parents.get(id(node))
+    return node is not None

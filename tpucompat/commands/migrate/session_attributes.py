@@ -7,12 +7,12 @@ the attribute's place. A class that inherits, or whose attributes are used elsew
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping
+from typing import AbstractSet, Any, Iterator, Mapping
 
 from tpucompat.commands.migrate import session_functions
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import walk
+from tpucompat.names.used import children, walk
 
 _SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
 
@@ -131,29 +131,49 @@ def _imported(tree: ast.AST) -> Iterator[str]:
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
 
 
-def seen(
-    parents: Mapping[int, ast.AST], statement: ast.AST, session: str, names: set[str]
-) -> Iterator[ast.Name]:
-    """Where names of the Session's block are read or assigned: not those of functions of their own.
+class Block:
+    """The names of the block that a Session stands in.
 
     Args:
       parents: As the context has them.
-      statement: The one that makes the Session.
-      session: What the Session is called; all methods see what an attribute's class has.
-      names: The names.
     """
-    scope: Any = statement
-    while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-        scope = parents[id(scope)]
-    home = scope
-    while session.startswith("self.") and not isinstance(scope, ast.ClassDef):
-        scope = parents[id(scope)]
-    waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
-    while waiting:
-        node, left = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
-            own = session_functions.bound(node)
-            left = left - {name for name in own if not name.startswith("self.")}
-        if isinstance(node, ast.Name) and node.id in left:
-            yield node
-        waiting += [(child, left) for child in ast.iter_child_nodes(node)]
+
+    def __init__(self, parents: Mapping[int, ast.AST]) -> None:
+        self._parents = parents
+        #: (a statement, what its Session is called) -> a name -> where it stands, each with its place.
+        self._found: dict[tuple[int, str], dict[str, list[tuple[int, ast.Name]]]] = {}
+
+    def seen(self, statement: ast.AST, session: str, names: AbstractSet[str]) -> Iterator[ast.Name]:
+        """Where names are read or assigned: not those of functions of their own.
+
+        Args:
+          statement: The one that makes the Session.
+          session: What the Session is called; all methods see what an attribute's class has.
+          names: The names.
+        """
+        where = id(statement), session
+        if where not in self._found:
+            self._found[where] = self._find(statement, session)
+        found = [one for name in names for one in self._found[where].get(name, ())]
+        yield from (node for _, node in sorted(found, key=lambda one: one[0]))
+
+    def _find(self, statement: ast.AST, session: str) -> dict[str, list[tuple[int, ast.Name]]]:
+        scope: Any = statement
+        while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            scope = self._parents[id(scope)]
+        home = scope
+        while session.startswith("self.") and not isinstance(scope, ast.ClassDef):
+            scope = self._parents[id(scope)]
+        found: dict[str, list[tuple[int, ast.Name]]] = {}
+        waiting: list[tuple[ast.AST, frozenset[str]]] = [(scope, frozenset())]
+        place = 0
+        while waiting:
+            place += 1
+            node, hidden = waiting.pop()
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
+                own = session_functions.bound(node)
+                hidden = hidden | {name for name in own if not name.startswith("self.")}
+            if isinstance(node, ast.Name) and node.id not in hidden:
+                found.setdefault(node.id, []).append((place, node))
+            waiting += [(child, hidden) for child in children(node)]
+        return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import Call, walk
@@ -37,10 +38,18 @@ def functions_of(context: Context) -> Iterator[ast.FunctionDef]:
 
 def calls_of(context: Context, name: str) -> list[ast.Call] | None:
     """All calls of a function; None where something else is done with it."""
-    nodes = context.nodes
-    calls = [one for one in nodes if isinstance(one, ast.Call) and _is_name(one.func, name)]
-    loads = sum(isinstance(one, ast.Name) and one.id == name for one in nodes)
-    return calls if loads == len(calls) else None
+    calls = _calls(context).get(name, [])
+    return calls if len(context.named(name)) == len(calls) else None
+
+
+@indexes.once
+def _calls(context: Context) -> dict[str, list[ast.Call]]:
+    """The names of functions -> their calls."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in context.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.setdefault(node.func.id, []).append(node)
+    return found
 
 
 def maker_of(context: Context, session: Call) -> Maker | None:

@@ -11,6 +11,7 @@ import builtins
 import re
 from typing import AbstractSet, Any
 
+from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
@@ -207,11 +208,17 @@ def _check_tensors(context: Context, free: set[str]) -> None:
             raise CannotSee(f"its function reads the tensor {min(names & free)} from outside")
 
 
+@indexes.once
+def uses(context: Context) -> set[int]:
+    """The identities of what stands for a name of a known library."""
+    return {id(use.node) for use in context.names.uses}
+
+
 def _check_function(context: Context, function: Function) -> None:
     node = function.node
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
         raise CannotSee(f"{getattr(node, 'name', 'its function')} is not a plain function")
-    named = {id(use.node) for use in context.names.uses}
+    named = uses(context)
     stored = {one.id for one in walk(node) if isinstance(one, ast.Name) and _is_stored(one)} | {
         one.arg for one in walk(node) if isinstance(one, ast.arg)
     }
@@ -294,7 +301,7 @@ def _given_to_datasets(context: Context) -> set[int]:
             given.update(id(one) for one in call.node.args)
             found += [one for one in call.node.args if isinstance(one, ast.Lambda)]
     for name, function in context.names.functions.items():
-        loads = [node for node in context.nodes if isinstance(node, ast.Name) and node.id == name]
+        loads = context.named(name)
         if loads and all(id(node) in given for node in loads):
             found.append(function.node)
     return {id(node) for one in found for node in walk(one)}

@@ -60,6 +60,7 @@ class Reader:
         self._program = "self.program" if session.name.startswith("self.") else "program"
         self._body = context.body_of(session.statement, self._cell)
         self._parents = context.parents(self._cell)
+        self._block = session_attributes.Block(self._parents)
         self._calls = {id(call.node): call.name for call in context.names.calls}
         self._dropped: list[Any] = []
         self._inputs = session_inputs.Inputs(context, self._cell)
@@ -303,10 +304,9 @@ class Reader:
 
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
         statement, outer = self._session.statement, names & self._outer.keys()
-        yield from session_attributes.seen(self._parents, statement, self._name, names - outer)
+        yield from self._block.seen(statement, self._name, names - outer)
         if outer:
-            one = self._outer[min(outer)]
-            yield from session_attributes.seen(self._parents, one, "", outer)
+            yield from self._block.seen(self._outer[min(outer)], "", outer)
 
     def _initialize(self, node: ast.AST, makes: bool) -> None:
         """``tf.global_variables_initializer().run()``, of the Session that is open."""

@@ -12,7 +12,7 @@ import ast
 import bisect
 import re
 import textwrap
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from tpucompat.names.used import walk
 
@@ -211,10 +211,14 @@ class Text:
 
 def strings_over_lines(tree: ast.AST, first: int, last: int) -> bool:
     """Whether a string goes over several lines between two lines, so that their indentation cannot change."""
+    return any(first <= line <= last for line in lines_of_strings(tree))
+
+
+def lines_of_strings(tree: ast.AST) -> Iterator[int]:
+    """The lines in which strings begin that go over several."""
     for node in walk(tree):
         is_text = isinstance(node, (ast.Constant, ast.JoinedStr))
         if is_text and isinstance(getattr(node, "value", ""), (str, bytes, list)):
             line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-            if line != end and first <= line <= last:
-                return True
-    return False
+            if line != end:
+                yield line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import sources
+from tpucompat.commands.analysis import indexes, sources
 from tpucompat.commands.migrate import keras, session_settings
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text, strings_over_lines
@@ -160,13 +160,9 @@ def listings(context: Context) -> list[Listing]:
       devices = session.list_devices()
       topology = session.run(tf.contrib.tpu.initialize_system())
     """
-    found = []
-    for cell, tree in context.trees.items():
-        for node in walk(tree):
-            one = _listing(context, node, cell) if isinstance(node, ast.With) else None
-            if one is not None:
-                found.append(one)
-    return found
+    blocks = indexes.nodes(context, ast.With)
+    found = [_listing(context, node, context.cell_of(node)) for node in blocks]
+    return [one for one in found if one is not None]
 
 
 def in_session(context: Context, graph: str) -> bool:
@@ -186,10 +182,15 @@ def in_session(context: Context, graph: str) -> bool:
     return opens and any(name.endswith(".TPUStrategy") for name in made)
 
 
+@indexes.once
+def _called(context: Context) -> dict[int, str]:
+    return {id(call.node): call.name for call in context.names.calls if not call.guarded}
+
+
 def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
     item = node.items[0]
     name = getattr(item.optional_vars, "id", "")
-    called = {id(call.node): call.name for call in context.names.calls if not call.guarded}
+    called = _called(context)
     if len(node.items) != 1 or not name or called.get(id(item.context_expr)) not in _SESSIONS:
         return None
     inside = [one for statement in node.body for one in walk(statement)]
@@ -239,8 +240,8 @@ def _counts(
     name = getattr(made.targets[0], "id", "")
     parents = context.parents(cell)
     found: list[ast.Attribute] = []
-    for node in context.nodes:
-        if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:
+    for node in context.named(name):
+        if node is made.targets[0]:
             continue
         above = parents.get(id(node))
         call = parents.get(id(above)) if isinstance(above, ast.keyword) else above

@@ -9,7 +9,14 @@ import re
 import sys
 from typing import AbstractSet, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import findings, keras_3, keras_3_files, sources, star_imports
+from tpucompat.commands.analysis import (
+    collector,
+    findings,
+    keras_3,
+    keras_3_files,
+    sources,
+    star_imports,
+)
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.migrate import (
     compat_v1,
@@ -90,7 +97,8 @@ def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Ite
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEPTH))
     try:
-        yield from _tree(list(paths), unsafe, version)
+        with collector.paused():
+            yield from _tree(list(paths), unsafe, version)
     finally:
         sys.setrecursionlimit(before)
 

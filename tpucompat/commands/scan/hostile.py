@@ -8,7 +8,7 @@ the source it does not report.
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 from tpucompat.commands.analysis.findings import Module
 from tpucompat.names.used import Call, Function, argument, constant, keyword, walk
@@ -49,6 +49,7 @@ _FILES = (
     *("tensorflow.write_file", "tensorflow.python_io", "numpy.load"),
 )
 _SUMMARIES = ("tensorflow.summary.", "tensorflow.compat.v1.summary.")
+_CONVERSION = "keras_to_tpu_model"
 _ESTIMATOR_BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size")
 
 
@@ -78,6 +79,10 @@ class _Program:
             for use in module.names.uses
         )
         self.is_estimator = False
+        #: The first conversion of a model, which the findings about all trainings come with.
+        self.conversion = next((one for one in self.names.calls if _last(one) == _CONVERSION), None)
+        self._flags = _flags(self.names.calls)
+        self._shapes: set[str] | None = None
         self._on_tpu = self._find() if self.uses_tpu else frozenset()
         self.has_unknown_batch = self.uses_tpu and self._unknown_batch()
 
@@ -136,14 +141,20 @@ class _Program:
     def _is_given_size(self, batch: Call) -> bool:
         """Whether the program tells the tensors of a batch its size: ``x.set_shape([size, 28])``."""
         size = ast.dump(batch.node.args[0]) if batch.node.args else ""
+        if self._shapes is None:
+            self._shapes = self._find_shapes()
+        return size in self._shapes or "batch" in self._shapes
+
+    def _find_shapes(self) -> set[str]:
+        """All that the program says of shapes, as dumps; the word batch too where a name has it."""
+        found = set()
         for call in self.names.calls:
             if call.name not in (".set_shape", ".ensure_shape", "tensorflow.ensure_shape"):
                 continue
             for node in (inside for one in call.node.args for inside in walk(one)):
                 name = getattr(node, "id", "") or getattr(node, "attr", "")
-                if ast.dump(node) == size or "batch" in name:
-                    return True
-        return False
+                found |= {ast.dump(node)} | ({"batch"} if "batch" in name else set())
+        return found
 
     def number(self, node: ast.AST | None) -> int | None:
         """A whole number that the source shows: a constant, one by name, or the default of a flag."""
@@ -154,16 +165,22 @@ class _Program:
             found = self.names.constants.get(node.id)
             return self.number(found) if isinstance(constant(found), int) else None
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "FLAGS":
-            return self._flag(node.attr)
+            return self._flags.get(node.attr)
         return None
 
-    def _flag(self, name: str) -> int | None:
-        for call in self.names.calls:
-            is_flag = call.name.rpartition(".")[2] == "DEFINE_integer" and len(call.node.args) > 1
-            if is_flag and constant(call.node.args[0]) == name:
-                value = constant(call.node.args[1])
-                return value if isinstance(value, int) else None
-        return None
+
+def _last(call: Call) -> str:
+    return call.name.rpartition(".")[2]
+
+
+def _flags(calls: Iterable[Call]) -> dict[str, int | None]:
+    """The names of the flags that are whole numbers -> their defaults, where the source shows them."""
+    found: dict[str, int | None] = {}
+    for call in calls:
+        if _last(call) == "DEFINE_integer" and len(call.node.args) > 1:
+            value = constant(call.node.args[1])
+            found.setdefault(constant(call.node.args[0]), value if isinstance(value, int) else None)
+    return found
 
 
 # Rules -----------------------------------------------------------------------------------------------
@@ -175,7 +192,7 @@ def _outside(call: Call, program: _Program) -> Iterator[Hazard]:
         yield from _returns_nothing(call, program)
     if last == "TPUEstimator" and constant(keyword(call.node, "use_tpu")) is not False:
         yield from _uneven_batches(call, program, _ESTIMATOR_BATCHES)
-    if last == "keras_to_tpu_model":
+    if call is program.conversion:
         for other in program.names.calls:
             if other.name in (".fit", ".evaluate", ".predict"):
                 yield from _uneven_batches(other, program, ("batch_size",))

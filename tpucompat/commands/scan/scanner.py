@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 from tpucompat.base import journal
 from tpucompat.base.late import late
 from tpucompat.commands.analysis import (
+    collector,
     findings,
     guards,
     keras_3,
@@ -128,9 +129,8 @@ def scan(
     count = min(_cores() if workers is None else workers, len(listed) // FEW + 1)
     look = functools.partial(scan_file, configuration=configuration)
     if count <= 1:
-        return _without_collector(
-            lambda: _counted(map(look, listed), len(listed), progress),
-        )
+        with collector.paused():
+            return _counted(map(look, listed), len(listed), progress)
     # Large files first, so that no process is left with one at the end.
     order = sorted(range(len(listed)), key=lambda index: -_size(listed[index]))
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
@@ -244,17 +244,6 @@ def _kept(
         if configuration.reports(finding.code):
             kept.append(finding)
     return kept
-
-
-def _without_collector(work: Callable[[], list[FileReport]]) -> list[FileReport]:
-    """Trees are large and have no cycles: looking for some costs a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return work()
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _warm_up() -> None:

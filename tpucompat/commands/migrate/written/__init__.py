@@ -93,6 +93,10 @@ def home_of(source_name: str) -> str:
     return homes.get(source_name, "")
 
 
+#: Of how many files of a program is known what they import, which is asked for each module beside them.
+_MOST_TEXTS = 4096
+
+
 @functools.lru_cache(maxsize=None)
 def source(name: str) -> bytes:
     """The text of a whole module; what it imports of another one stands in it."""
@@ -209,12 +213,13 @@ def imported(text: bytes) -> str:
     return next((name for name in LOOPS if f"import {name}".encode() in text), "")
 
 
-def mentioned(text: bytes) -> set[str]:
+@functools.lru_cache(maxsize=_MOST_TEXTS)
+def mentioned(text: bytes) -> frozenset[str]:
     """What a script may use of a module: attributes, keywords, and what it imports by name."""
-    nodes = list(walk(ast.parse(text)))
+    nodes = walk(ast.parse(text))
     taken = (node for node in nodes if isinstance(node, ast.ImportFrom))
     found = {alias.name for node in taken for alias in node.names}
-    return found | {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    return frozenset(found | {one.attr for one in nodes if isinstance(one, ast.Attribute)})
 
 
 def marks(sections: Iterable[str]) -> set[str]:
@@ -222,16 +227,17 @@ def marks(sections: Iterable[str]) -> set[str]:
     return {_MARK + name for name in sections}
 
 
-def imported_names(text: bytes) -> set[str]:
+@functools.lru_cache(maxsize=_MOST_TEXTS)
+def imported_names(text: bytes) -> frozenset[str]:
     """The last parts of all that a file imports; nothing where it cannot be read."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return set()
+        return frozenset()
     found = [one for one in walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
     names = [alias.name for one in found for alias in one.names]
     names += [getattr(one, "module", None) or "" for one in found]
-    return {name.rpartition(".")[2] for name in names}
+    return frozenset(name.rpartition(".")[2] for name in names)
 
 
 def defined(text: bytes) -> set[str]:
