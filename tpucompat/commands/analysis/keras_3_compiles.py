@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
 
-from tpucompat.commands.analysis import indexes
+from tpucompat.commands.analysis import indexes, keras_3_members
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
@@ -25,8 +25,12 @@ _DEPTH = 8
 
 
 def calls(finder: Finder) -> list[ast.Call]:
-    """All calls of ``compile``."""
-    return [call.node for call in indexes.calls(finder.names, ".compile")]
+    """All calls of ``compile`` that the script makes itself."""
+    return [
+        call.node
+        for call in indexes.calls(finder.names, ".compile")
+        if getattr(getattr(call.function, "node", None), "name", "") not in keras_3_members.WRITTEN
+    ]
 
 
 def again(finder: Finder) -> Iterator[Difference]:

@@ -32,8 +32,8 @@ _CALLED = {
     "models.model_from_json": "architecture",
     "models.model_from_yaml": "yaml",
 }
-#: The functions that ``migrate`` writes, which call them.
-_WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
+#: Functions that ``migrate`` writes, whose calls are as Keras 3 wants them.
+WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -65,7 +65,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
     for call in finder.names.calls:
         row = _CALLED.get(below_keras(call.name))
         if row is not None and (
-            call.function is None or getattr(call.function.node, "name", "") not in _WRITTEN
+            call.function is None or getattr(call.function.node, "name", "") not in WRITTEN
         ):
             yield Difference(table.BEHAVIOURS[row], call.node, call.node)
 
