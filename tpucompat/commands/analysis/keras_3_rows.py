@@ -1447,6 +1447,20 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "For some names, TensorFlow 1 made an optimizer with another epsilon or other settings.",
     ),
+    "loss_of_text": Row(
+        "compile(loss=name)",
+        "compile(loss=loss_of(name)), by a function added to the script",
+        "loss_of_text",
+        REFUSED,
+        "Keras 3 knows some losses by another name only.",
+    ),
+    "metric_of_text": Row(
+        "compile(metrics=names)",
+        "compile(metrics=metric_of(names)), by a function added to the script",
+        "metric_of_text",
+        BEHAVIOUR,
+        "Keras 3 knows some metrics by another name only, or logs them under another one.",
+    ),
     "validation_generator": Row(
         "fit_generator(validation_data=generator)",
         "a Sequence with a fixed number of batches, added to the script",

@@ -89,6 +89,7 @@ WRAPPERS = frozenset(
         *("in_order", "with_columns", "of_columns", "of_probabilities"),
         *("binary_crossentropy_of_probabilities", "without_padding", "cosine_of_angle"),
         *("logging_lr", "as_compiled", "by_line", "EpochsOf", "StepsOf", "first_of", "of_any_size"),
+        *("loss_of", "metric_of"),
     )
 )
 
@@ -461,7 +462,9 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             if getattr(made, "id", "") in WRAPPERS:
                 continue
             function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
-            if function is not None:
+            if function is not None and not any(
+                isinstance(constant(one), str) for one in indexes.returned(finder, function.node)
+            ):
                 yield Difference(table.BEHAVIOURS["columns"], value, call.node)
     loss = argument(call.node, 1, "loss")
     name = constant(loss) or (key(loss).rpartition(".")[2] if loss is not None else "")

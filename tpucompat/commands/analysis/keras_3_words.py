@@ -14,6 +14,7 @@ from tpucompat.commands.analysis import (
     indexes,
     keras_1_rules,
     keras_3_custom_objects,
+    keras_3_elsewhere,
     keras_3_losses,
 )
 from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS, WORDS
@@ -71,9 +72,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 def compiled(finder: Finder) -> Iterator[Difference]:
     """The texts that models are compiled with for losses and metrics."""
-    for call in finder.names.calls:
-        if call.name != ".compile":
-            continue
+    for call in indexes.calls(finder.names, ".compile"):
+        yield from keras_3_elsewhere.differences(finder, call)
         for position, word in ((2, "metrics"), (5, "weighted_metrics")):
             value = argument(call.node, position, word)
             for metric in parts(value):

@@ -17,6 +17,7 @@ from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate import (
     keras_2,
     keras_3_arguments,
+    keras_3_elsewhere,
     keras_3_files,
     keras_3_inputs,
     keras_3_members,
@@ -35,6 +36,7 @@ from tpucompat.names.used import walk
 _REWRITINGS: Mapping[str, Rewriting] = {
     **keras_3_arguments.REWRITINGS,
     **keras_3_members.REWRITINGS,
+    **keras_3_elsewhere.REWRITINGS,
     **keras_3_modes.REWRITINGS,
     **keras_3_names.REWRITINGS,
     **keras_3_files.REWRITINGS,

@@ -195,3 +195,29 @@ def metric_function(identifier):
 {i}is_function = callable(found) and not isinstance(found, type)
 {i}return found if is_function else {keras}.metrics.get(identifier)
 '''
+
+LOSS_OF = '''
+
+def loss_of(identifier):
+{i}"""A loss, or those of several outputs, by the names of Keras 2 too."""
+{i}if isinstance(identifier, dict):
+{i}{i}return {{output: loss_of(one) for output, one in identifier.items()}}
+{i}if isinstance(identifier, (list, tuple)):
+{i}{i}return [loss_of(one) for one in identifier]
+{i}known = {{
+LINES{i}}}
+{i}return known.get(identifier, identifier) if isinstance(identifier, str) else identifier
+'''
+
+METRIC_OF = '''
+
+def metric_of(identifier):
+{i}"""A metric, or those of a list or of several outputs, by the names of Keras 2 too."""
+{i}if isinstance(identifier, dict):
+{i}{i}return {{output: metric_of(one) for output, one in identifier.items()}}
+{i}if isinstance(identifier, (list, tuple)):
+{i}{i}return [metric_of(one) for one in identifier]
+{i}known = {{
+LINES{i}}}
+{i}return known[identifier]() if isinstance(identifier, str) and identifier in known else identifier
+'''

@@ -1,0 +1,125 @@
+"""Losses and metrics named by a text from elsewhere: of a class, a command line, a file, another function.
+
+What ``compile`` is given may then be any text, or a function. A function added to the script knows the texts
+that mean another loss or metric in Keras 3, and leaves everything else as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
+
+from tpucompat.commands.analysis import indexes
+from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS
+from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
+    LOSSES,
+    METRIC_OBJECTS,
+    METRIC_WORDS,
+    METRICS,
+    WRAPPERS,
+    Difference,
+    parts,
+)
+from tpucompat.commands.analysis.keras_3_texts import leaves
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.names.used import Call, argument, constant
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+#: Methods that change a list or dictionary after it was made.
+_CHANGES = frozenset(("append", "extend", "insert", "update", "setdefault"))
+
+
+def differences(finder: Finder, call: Call) -> Iterator[Difference]:
+    """The losses and metrics of a ``compile`` whose texts are not all seen."""
+    words = {*LOSSES, *(COSINES if finder.tf1 else ())}
+    for one in parts(argument(call.node, 1, "loss")):
+        names = _words(finder, one, words, words)
+        if names:
+            yield Difference(BEHAVIOURS["loss_of_text"], one, call.node, " ".join(sorted(names)))
+    words = {*METRICS, *METRIC_OBJECTS} if finder.tf1 else {*METRIC_WORDS}
+    # As a class has a name of its own, it is known to be a text only where the script says so.
+    usual = {word for word in words if word.islower()}
+    for position, name in ((2, "metrics"), (5, "weighted_metrics")):
+        for one in parts(argument(call.node, position, name)):
+            names = _words(finder, one, words, usual)
+            if names:
+                row = BEHAVIOURS["metric_of_text"]
+                yield Difference(row, one, call.node, " ".join(sorted(names)))
+
+
+def _words(
+    finder: Finder, node: Any, known: AbstractSet[str], usual: AbstractSet[str], depth: int = 4
+) -> set[str]:
+    """Which of the known texts an expression may be that are not seen: of those in the script, or the usual."""
+    found: set[str] = set()
+    if key(node) in _changed(finder):
+        found |= known & _texts(finder)
+    for one in leaves(finder, node) if depth else ():
+        made = one.func if isinstance(one, ast.Call) else one
+        function = finder.names.functions.get(getattr(made, "id", ""))
+        if isinstance(one, (ast.Dict, ast.List, ast.Tuple)):
+            for part in parts(one):
+                found |= _words(finder, part, known, usual, depth - 1)
+        elif isinstance(one, ast.BinOp):  # of lists
+            for part in (one.left, one.right):
+                found |= _words(finder, part, known, usual, depth - 1)
+        elif not isinstance(one, (ast.Attribute, ast.Subscript, ast.Name, ast.Call)):
+            continue
+        elif (
+            isinstance(one, ast.Call)
+            and function is not None
+            and function.node.name not in WRAPPERS
+        ):
+            for value in indexes.returned(finder, function.node):
+                found |= _words(finder, value, known, usual, depth - 1)
+                found |= {constant(text) for text in leaves(finder, value)} & known
+        elif not _is_object(finder, made, isinstance(one, ast.Call)):
+            is_near = isinstance(made, ast.Name) and made.id not in _imported(finder)
+            found |= known & _texts(finder) if is_near else usual
+    return found
+
+
+def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
+    """Whether an expression is a function or an object, and no text."""
+    name, last = finder.values.used.get(id(made), ""), key(made).rpartition(".")[2]
+    first = key(made).partition(".")[0]
+    if name.partition(".")[0] in ("tensorflow", "keras"):
+        return not name.startswith(("tensorflow.contrib.training", "tensorflow.app"))
+    if last in finder.names.functions or last in WRAPPERS or finder.values.defines(last):
+        return True
+    if first in _imported(finder) and not is_called:
+        return not (last.isupper() or last.lower().startswith(("loss", "metric")))
+    return is_called and (first in _imported(finder) or last[:1].isupper())
+
+
+@indexes.once
+def _imported(finder: Finder) -> set[str]:
+    """The names that the script has from other modules."""
+    imports = indexes.nodes(finder, ast.Import, ast.ImportFrom)
+    aliases = (alias for one in imports for alias in one.names)
+    return {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+
+
+@indexes.once
+def _changed(finder: Finder) -> set[str]:
+    """The names of lists and dictionaries that the script changes after it has made them."""
+    found = set()
+    for node in indexes.nodes(finder, ast.Call, ast.AugAssign, ast.Assign):
+        if isinstance(node, ast.AugAssign):
+            found.add(key(node.target))
+        elif isinstance(node, ast.Assign):
+            items = [one for one in node.targets if isinstance(one, ast.Subscript)]
+            found.update(key(one.value) for one in items)
+        elif getattr(node.func, "attr", "") in _CHANGES:
+            found.add(key(node.func.value))
+    return found - {""}
+
+
+@indexes.once
+def _texts(finder: Finder) -> set[str]:
+    """All texts of the script."""
+    texts = (constant(node) for node in indexes.nodes(finder, ast.Constant))
+    return {text for text in texts if isinstance(text, str)}
