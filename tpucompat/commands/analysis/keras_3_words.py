@@ -15,6 +15,7 @@ from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORD
 from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, METRICS, Difference, parts
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant, keyword
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _NADAM = "nadam"
 
 
+@of_calls(".compile", below=("optimizers.",))
 def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What ``compile`` and ``optimizers.get`` take for an optimizer."""
     if below == "optimizers.deserialize":
