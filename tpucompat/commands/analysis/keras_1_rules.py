@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS
 from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import keras1, standalone_keras
 from tpucompat.names.used import Call, constant, keyword
 
@@ -24,6 +25,7 @@ def declared(finder: Finder, call: Call, below: str) -> standalone_keras.Signatu
     return standalone_keras.signatures().get(below) if of_package else None
 
 
+@of_calls(below=("optimizers.",))
 def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Defaults of the package's optimizers, and what its ``clipnorm`` meant."""
     signature = declared(finder, call, below)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
@@ -30,6 +31,7 @@ from tpucompat.commands.analysis import (
     keras_3_words,
     keras_values,
     one_element,
+    rules,
 )
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
@@ -71,6 +73,11 @@ _TELLING = {
     "save_weights": frozenset(),
     "load_weights": frozenset(),
 }
+
+
+@functools.lru_cache(maxsize=None)
+def _asked(name: str, below: str) -> tuple[Any, ...]:
+    return rules.asked(_RULES, name, below)
 
 
 def applies(module: Any) -> bool:
@@ -433,7 +440,7 @@ class Finder:
             owner = getattr(call.node.func, "value", call.node)
             yield from keras_3_logs.rates(self, owner, call.node.args[0])
             yield from keras_3_logs.params(self, call.node, owner, call.node.args[0])
-        for rule in _RULES:
+        for rule in _asked(call.name, below):
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
         yield from keras_3_outputs.weights_of_outputs(self, call, below)

@@ -14,6 +14,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, MODELS, below_keras, key
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names.used import Call, argument, constant, is_given, keyword, walk
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _ON_BATCH = (".train_on_batch", ".test_on_batch")
 _OF_MANY = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
 
 
+@of_calls(".fit")
 def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Metrics of whole batches, beside validation arrays, which ``fit`` shuffled."""
     if call.name != ".fit":
@@ -73,6 +75,7 @@ def _takes_together(finder: Finder, function: ast.AST) -> bool:
     return False
 
 
+@of_calls(*_ON_BATCH)
 def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``train_on_batch`` after ``evaluate``: TensorFlow 1 reset metrics after each batch only."""
     owner = key(getattr(call.node.func, "value", call.node))
@@ -100,6 +103,14 @@ def _carries_metrics(finder: Finder, owner: str) -> ast.Call | None:
     return first.node if has_metrics and any(one.name in _OF_MANY for one in of_model) else None
 
 
+_TAKE_SEQUENCES = frozenset(
+    f".{method}{ending}"
+    for method in ("fit", "evaluate", "predict")
+    for ending in ("", "_generator")
+)
+
+
+@of_calls(*_TAKE_SEQUENCES)
 def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Sequences of the script's own whose epochs end."""
     if call.name not in _TAKE_SEQUENCES:
@@ -158,13 +169,6 @@ def returned_lists(finder: Finder, node: ast.ClassDef) -> Iterator[Difference]:
         yield from lists(finder, node, ast.Return)
 
 
-_TAKE_SEQUENCES = frozenset(
-    f".{method}{ending}"
-    for method in ("fit", "evaluate", "predict")
-    for ending in ("", "_generator")
-)
-
-
 #: Method -> the place and name of the steps of an epoch.
 _STEPS = {
     ".fit": (11, "steps_per_epoch"),
@@ -213,6 +217,7 @@ def _may_be_sequence(finder: Finder, call: Call, given: ast.AST) -> bool:
     return any(_is_sequence(finder, one) for one in made)
 
 
+@of_calls(".fit")
 def validation_steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``fit(validation_data=sequence, validation_steps=n)``"""
     if call.name not in (".fit", ".fit_generator"):
@@ -256,6 +261,7 @@ def _is_sequence(finder: Finder, made: ast.AST) -> bool:
     )
 
 
+@of_calls(*_STEPS)
 def steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``fit_generator(batches, steps_per_epoch=n)``"""
     given = _batches(call)
@@ -263,6 +269,7 @@ def steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["batches_of_steps"], given, call.node, call.name)
 
 
+@of_calls(".fit", ".evaluate")
 def unknown_lengths(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Datasets that end by themselves, whose batches of one size Keras 3 counts once too often."""
     data = [_batches(call)] if call.name in (".fit", ".evaluate") else []
@@ -348,6 +355,7 @@ def _is_of_another_file(finder: Finder, made: ast.AST) -> bool:
     return isinstance(made, ast.Call) and "." in called[1:] and not known
 
 
+@of_calls(".summary")
 def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``model.summary(print_fn=f)`` with a function that takes a line."""
     function = keyword(call.node, "print_fn")

@@ -10,6 +10,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_batches import counts_steps
 from tpucompat.commands.analysis.keras_3_rules import Difference, is_function, is_generator
 from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, key
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _SAME_TYPE = ("reshape", "ravel", "flatten", "to_numpy", "copy", "asarray", "arr
 _STRATEGIES = (".keras_to_tpu_model", "Strategy")
 
 
+@of_calls(".fit")
 def class_weights(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``fit_generator(batches(), class_weight={0: 1., 1: 5.})``, and the same beside a Dataset."""
     place = _CLASS_WEIGHTS.get(call.name)

@@ -9,6 +9,7 @@ from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import HISTORY, LOGS, MODELS, below_keras, key
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names.used import Call, index_of, walk
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _KEEP_BEST = frozenset(
 )
 
 
+@of_calls(*_METHODS)
 def number_methods(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``history.history['loss'][-1].item()``, ``model.evaluate(x, y)[0].tolist()``"""
     owner: Any = getattr(call.node.func, "value", None)

@@ -10,6 +10,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
@@ -94,6 +95,7 @@ WRAPPERS = frozenset(
 )
 
 
+@of_calls(below=("",))
 def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     package, _, last = below.rpartition(".")
     row = table.BEHAVIOURS["hard_sigmoid"]
@@ -112,6 +114,7 @@ def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference
             yield Difference(how, call.node, call.node, "default")
 
 
+@of_calls(".fit", ".evaluate", ".predict")
 def _steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if call.name not in (
         ".fit",
@@ -150,6 +153,7 @@ def _is_float(finder: Finder, node: ast.AST) -> bool:
     return isinstance(constant(node), float)
 
 
+@of_calls(".fit", ".evaluate", ".predict")
 def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What is given to fit instead of a Dataset."""
     if call.name not in (".fit", ".evaluate", ".predict"):
@@ -176,6 +180,7 @@ def _branches(node: ast.expr | None) -> list[ast.expr]:
     return [] if node is None else [node]
 
 
+@of_calls(".predict")
 def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``predict(outputs[-1])``: a first input of the script's, and then what the script made of outputs."""
     if call.name not in (".predict", ".predict_on_batch"):
@@ -208,6 +213,7 @@ def is_function(finder: Finder, node: ast.AST) -> bool:
     return is_partial or isinstance(node, ast.Lambda)
 
 
+@of_calls(".fit")
 def _validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if call.name in (".fit", ".fit_generator"):
         place = 5 if call.name == ".fit_generator" else 7
@@ -235,6 +241,7 @@ def _yields(finder: Finder, function: ast.AST) -> bool:
     return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function))
 
 
+@of_calls(".compile", below=("optimizers.",))
 def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if below == "optimizers.RMSprop":
         momentum = keyword(call.node, "momentum")
@@ -292,6 +299,7 @@ _FAIL = frozenset(("backend.ndim", "backend.dtype"))
 _TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function", "backend.is_keras_tensor"}
 
 
+@of_calls(below=("backend.",))
 def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if below == "backend.set_value" and call.node.args:
         value = call.node.args[0]
@@ -328,6 +336,7 @@ def is_stateful(call: Call) -> bool:
     return keyword(call.node, "stateful") is not None
 
 
+@of_calls(below=("backend.",))
 def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The training mode belonged to the graph, and is now an argument of each call of a model."""
     if below == "backend.set_learning_phase":
@@ -339,6 +348,7 @@ def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Differen
         yield Difference(row._replace(how=how), call.node, call.node)
 
 
+@of_calls(".fit")
 def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     weights = keyword(call.node, "class_weight")
     split = keyword(call.node, "validation_split")
@@ -353,6 +363,7 @@ def trains_several(finder: Finder) -> bool:
     return any(has_several(finder, one) for one in indexes.calls(finder.names, ".compile"))
 
 
+@of_calls(".evaluate", ".train_on_batch", ".test_on_batch")
 def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The list of losses and metrics of a model with several outputs."""
     if call.name not in _GIVE_VALUES or id(call.node) in finder.wrapped:
@@ -420,6 +431,7 @@ def _given_several(finder: Finder) -> set[str]:
     return given - {""}
 
 
+@of_calls(".predict", ".evaluate_generator")
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Where TensorFlow printed no progress by default, up to 2.8."""
     places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
@@ -432,6 +444,7 @@ def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(row, call.node, call.node)
 
 
+@of_calls(".compile")
 def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """One list of metrics for all outputs of a model."""
     if call.name != ".compile":

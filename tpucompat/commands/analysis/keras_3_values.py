@@ -19,6 +19,7 @@ from tpucompat.commands.analysis.keras_values import (
     below_keras,
     key,
 )
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _SIZE_WORDS = frozenset(("units", "n", "input_dim", "output_dim", "filters"))
 _TARGETS = {".fit": 1, ".evaluate": 1, ".train_on_batch": 1, ".test_on_batch": 1}
 
 
+@of_calls(".fit", ".train_on_batch")
 def class_weight(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Class weights in anything but a dictionary were ignored."""
     weights = keyword(call.node, "class_weight")
@@ -44,6 +46,7 @@ def class_weight(finder: Finder, call: Call, below: str) -> Iterator[Difference]
             return
 
 
+@of_calls(below=("layers.",))
 def sizes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Sizes of layers that are numbers of NumPy."""
     last = below.rpartition(".")[2]
@@ -72,6 +75,7 @@ def _is_of_numpy(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and key(node.func).startswith(("np.", "numpy."))
 
 
+@of_calls(*_TARGETS)
 def targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``fit(x, {'name of the output': y})`` of a model with one output."""
     if call.name not in _TARGETS or key(getattr(call.node.func, "value", call.node)) in (
@@ -145,6 +149,7 @@ def dimensions(node: ast.Attribute, values: Any) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["shape_list"], node, None, "as_list")
 
 
+@of_calls(below=("backend.",))
 def dim_ordering(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``K.image_dim_ordering()`` of Keras 1."""
     if below == "backend.image_dim_ordering" or (
@@ -182,6 +187,7 @@ def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["config_key"], text)
 
 
+@of_calls(".compile")
 def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Losses that use tensors of the model from around them."""
     if call.name != ".compile":
@@ -202,6 +208,7 @@ def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
                 return
 
 
+@of_calls(".add_variable")
 def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``self.add_variable('name', shape)``, which took the name first."""
     owner = getattr(call.node.func, "value", None)
@@ -214,6 +221,7 @@ def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
 
 
+@of_calls(below=("layers.Lambda",))
 def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Functions of Lambda layers, in a program that makes models from files or configurations."""
     if below != "layers.Lambda" or not any(
@@ -236,6 +244,7 @@ _MAKES_FROM_CONFIG = frozenset(
 )
 
 
+@of_calls(below=("layers.BatchNormalization",))
 def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The moving variance of images, at the first layer that has one."""
     of_keras = indexes.of_keras(finder.names)
@@ -247,6 +256,7 @@ def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Differe
         yield Difference(table.BEHAVIOURS["image_statistics"], call.node, call.node)
 
 
+@of_calls(".build")
 def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``build`` of a model of the script's own class, which builds none of its layers."""
     owner = getattr(call.node.func, "value", None)
@@ -264,6 +274,7 @@ def _own_models(finder: Finder, owner: ast.AST) -> list[ast.ClassDef]:
     return [node for node in found if finder.values.own_class(node.name) in MODELS]
 
 
+@of_calls(".load_weights")
 def unbuilt(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``load_weights`` of a model of the script's own class that nothing has called before."""
     owner = getattr(call.node.func, "value", None)
@@ -312,6 +323,7 @@ def _trained_on(finder: Finder) -> set[str]:
 _TRAINS = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
 
 
+@of_calls(".predict")
 def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What a generator yields for ``predict`` that is not a tuple."""
     given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
@@ -346,6 +358,7 @@ WORDS = {
 }
 
 
+@of_calls(below=("layers.",))
 def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``kernel_constraint='maxnorm'``"""
     for given in call.node.keywords if below.startswith("layers.") else ():
@@ -357,6 +370,7 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
                 yield Difference(row, text, call.node, now)
 
 
+@of_calls("random.seed")
 def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
     if call.name != "random.seed":
@@ -374,6 +388,7 @@ def compiles(call: ast.Call) -> bool:
     return loads and constant(keyword(call, "compile")) is not False
 
 
+@of_calls(".add_weight", ".get_layer", below=("",))
 def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``Dense(8, name='block/dense')``, and ``get_layer`` of that name."""
     named = below.startswith("layers.") or below in ("Model", "Sequential", "Input")
@@ -395,6 +410,12 @@ def _loads_by_name(finder: Finder) -> bool:
     return any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls)
 
 
+_TAKE_INPUTS = frozenset(
+    f".{name}" for name in ("fit", "predict", "evaluate", "train_on_batch", "predict_on_batch")
+)
+
+
+@of_calls(".get_layer", *_TAKE_INPUTS)
 def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Names that Keras 2 gave inputs and models itself: ``get_layer('input_1')``, ``fit({'input_1': x})``."""
     asked: list[ast.AST] = []
@@ -414,6 +435,7 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
 
 
+@of_calls(below=("metrics.",))
 def metric_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The only metric whose default name has changed."""
     if below == "metrics.KLDivergence" and argument(call.node, 0, "name") is None:
@@ -434,11 +456,6 @@ def _names_given(finder: Finder) -> tuple[set[Any], set[Any]]:
     return set(map(constant, words)), {constant(one.args[0]) for one in made if one.args}
 
 
-_TAKE_INPUTS = frozenset(
-    f".{name}" for name in ("fit", "predict", "evaluate", "train_on_batch", "predict_on_batch")
-)
-
-
 def _texts(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Constant]:
     """The texts that an expression is made of, as far as assignments and calls tell."""
     for part in ast.walk(node):
@@ -449,6 +466,7 @@ def _texts(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Consta
                 yield from _texts(finder, value, depth - 1)
 
 
+@of_calls(below=("",))
 def tensors_of_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``Input(tensor=…)`` of a tensor of TensorFlow."""
     tensor = keyword(call.node, "tensor") if below.rpartition(".")[2] == "Input" else None
@@ -458,6 +476,7 @@ def tensors_of_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differ
         yield Difference(table.BEHAVIOURS["input_tensor"], tensor, call.node)
 
 
+@of_calls("tensorflow.")
 def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Converters of TensorFlow Lite that read a file of Keras 2."""
     if call.name.startswith("tensorflow.") and call.name.endswith(".from_keras_model_file"):
@@ -465,6 +484,7 @@ def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
+@of_calls(below=("backend.",))
 def variables(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``K.mean(layer.kernel)``: these functions of Keras' backend take tensors only."""
     if below.startswith("backend.") and below[len("backend.") :] in TAKE_TENSORS:

@@ -29,6 +29,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
 from tpucompat.commands.analysis.keras_values import OPTIMIZER
+from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _NADAM = "nadam"
 
 
+@of_calls(".compile", below=("optimizers.",))
 def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What ``compile`` and ``optimizers.get`` take for an optimizer."""
     if below == "optimizers.deserialize":
