@@ -14,7 +14,7 @@ from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
-from tpucompat.names.used import Use, children, walk
+from tpucompat.names.used import Use, children, members, walk
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -292,8 +292,7 @@ class Context:
     def _said(self) -> set[str]:
         """All names and texts of the file."""
         if not self._words:
-            nodes = (node for node in self.nodes)
-            for node in nodes:
+            for node in self.nodes:
                 word = getattr(node, "id", getattr(node, "value", None))
                 if isinstance(node, (ast.Name, ast.Constant)) and isinstance(word, str):
                     self._words.add(word)
@@ -306,10 +305,11 @@ class Context:
           name: The name.
           but_for: Nodes that are rewritten, by their ids.
         """
+        inside = members(self.nodes)
         return not any(
             getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
             for node in self.nodes
-            if id(node) not in self.done and id(node) not in but_for
+            if id(node) not in self.done | but_for | inside
         )
 
     def _tf_is_free(self) -> bool:
