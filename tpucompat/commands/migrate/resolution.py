@@ -24,7 +24,8 @@ from tpucompat.commands.migrate.plan import COMPATIBLE, NOTHING, PLAIN, Result, 
 from tpucompat.commands.migrate.programs import Imports
 from tpucompat.names.used import Use
 
-_ROOTS = ("tensorflow", "keras", "tf_keras", "tf_slim", *library_acceptance.ROOTS)
+_OF_TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tf_slim")
+_ROOTS = (*_OF_TENSORFLOW, *library_acceptance.ROOTS)
 _CODE, _REFUSED, _REMOVED = "TPU516", "TPU510", "TPU207"
 #: The same of other libraries: what is gone or refused, and what a TODO says of it already.
 _OF_LIBRARIES = ("TPU221", "TPU220")
@@ -94,10 +95,13 @@ def mark(results: Sequence[Result]) -> list[Result]:
         for index, result in enumerate(results)
         if result.way != COMPATIBLE and (result.changed or not result.problems)
     }
+    own = {index for index, module in modules.items() if _uses(module, _OF_TENSORFLOW)}
+    own |= {index for index in modules if results[index].changed}
     modules = {
         index: module
         for index, module in modules.items()
-        if results[index].changed or (_uses(module) and not module.uses_tpucompat)
+        # Files that use libraries alone are asked about beside others: nothing is started for them.
+        if results[index].changed or (own and _uses(module) and not module.uses_tpucompat)
     }
     asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
     kinds = _kinds(results, modules)
@@ -115,9 +119,9 @@ def mark(results: Sequence[Result]) -> list[Result]:
     ]
 
 
-def _uses(module: Module) -> list[Use]:
+def _uses(module: Module, roots: Sequence[str] = _ROOTS) -> list[Use]:
     return [
-        use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in _ROOTS
+        use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in roots
     ]
 
 
