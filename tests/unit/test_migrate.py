@@ -5048,3 +5048,26 @@ def test_a_method_of_the_script_under_a_name_of_keras(line, is_own):
     )
     assert after.endswith(line + "\n") == (is_own or "TODO" in after)
     assert ("TODO" in after or "predict_classes(m" in after or "(o, x)" in after) != is_own
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("K.common.epsilon()", "K.epsilon()"),
+        ("keras.backend.common.floatx()", "keras.backend.floatx()"),
+        ("K.tensorflow_backend.epsilon()", "K.epsilon()"),
+        ("keras.layers.core.Dense.from_config(x)", "keras.layers.Dense.from_config(x)"),
+        ("x = keras.utils.vis_utils.plot_model.__name__", "x = keras.utils.plot_model.__name__"),
+        ("x = keras.engine.topology.Layer.__init__", "x = keras.layers.Layer.__init__"),
+        ("x = keras.engine.Layer.__name__", "x = keras.layers.Layer.__name__"),
+        ("keras.engine.saving.load_model(x)", "keras.models.load_model(x)"),
+        ("keras.engine.training.Model(x, y)", "keras.Model(x, y)"),
+        ("x = keras.objectives.hinge.__name__", "x = keras.losses.hinge.__name__"),
+        ("keras.callbacks.callbacks.RemoteMonitor()", "keras.callbacks.RemoteMonitor()"),
+        ("x = keras.layers.convolutional_recurrent.ConvLSTM2D", "x = keras.layers.ConvLSTM2D"),
+    ],
+)
+def test_private_modules_of_the_package_keras(before, after):
+    start = "import keras\nfrom keras import backend as K\nfrom keras.utils import np_utils\n"
+    text = migrated(start + "np_utils.to_categorical(y)\n" + before + "\n")
+    assert text.endswith("\n" + after + "\n") and "from tensorflow import keras\n" in text
