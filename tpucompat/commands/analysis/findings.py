@@ -167,9 +167,7 @@ def understand(
     module = Module(source, trees, names, problems, found.era, ends, known, given_models)
     module = module._replace(given=given)
     _open_guards(module)
-    for place in own_objects.calls(
-        names, [tree for tree in trees if tree is not None], module.nodes
-    ):
+    for place in own_objects.calls(module):
         call = names.calls[place]
         names.own.add(id(call.node.func))
         names.calls[place] = call._replace(name="own" + call.name)

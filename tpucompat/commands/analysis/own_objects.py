@@ -11,7 +11,6 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import Values, key
-from tpucompat.names.used import Names
 
 #: Methods of models and layers that are rewritten or marked by their names.
 _OF_KERAS = frozenset(
@@ -34,8 +33,13 @@ class _Look:
         self.nodes = nodes
 
 
-def calls(names: Names, trees: list[ast.Module], nodes: list[ast.AST]) -> Iterator[int]:
-    """Places in ``names.calls`` of the calls of methods of the script's own objects."""
+def calls(module: Any) -> Iterator[int]:
+    """Places in ``names.calls`` of a file of the calls of methods of the script's own objects."""
+    names = module.names
+    if names.functions.keys().isdisjoint(_OF_KERAS):
+        return  # most files, whose nodes need not be listed
+    nodes = module.nodes
+    trees = [tree for tree in module.trees if tree is not None]
     classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
     methods = {name: _methods(classes, name) for name in classes}
     own = set().union(*methods.values()) & _OF_KERAS if methods else set()
