@@ -292,3 +292,64 @@ def test_what_a_name_of_a_metric_loss_or_optimizer_gives(tmp_path, monkeypatch):
     assert "metric_function(metric).__name__ if" in after
     unnamed = IDENTIFIERS.replace(".__name__", "")
     assert "losses.get('log_cosh')" in migrated("import tensorflow as tf\n" + unnamed)
+
+
+OWN_METHODS = """
+import json
+import numpy as np
+import tensorflow as tf
+
+class Classifier(object):
+    def __init__(self):
+        self.model = tf.keras.Sequential([
+            tf.keras.layers.Dense(2, activation='softmax', kernel_initializer='ones', input_shape=(3,))])
+    def predict_classes(self, x):
+        return self.model.predict_classes(x) + 1
+    def predict_proba(self, x):
+        return self.model.predict_proba(x) / 2
+    def fit_generator(self, generator, steps_per_epoch=1):
+        return list(generator)[:steps_per_epoch]
+    def fit(self, x, nb_epoch=1):
+        return nb_epoch
+    def to_yaml(self):
+        return 'yaml'
+
+class Below(Classifier):
+    pass
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.dense = tf.keras.layers.Dense(2, kernel_initializer='ones')
+    def call(self, x):
+        return tf.nn.softmax(self.dense(x))
+    def predict_classes(self, x):
+        return np.argmax(self.predict(x, verbose=0), -1)
+
+class Holder(object):
+    def __init__(self, classifier):
+        self.classifier = classifier
+    def classes(self):
+        return self.classifier.predict_classes(x)
+
+def run(classifier):
+    found = classifier.fit_generator(iter([1, 2, 3]), steps_per_epoch=2)
+    return [classifier.predict_classes(x).tolist(), found]
+
+x = np.ones((4, 3), 'float32')
+classifier, others = Classifier(), {'a': Classifier(), 'b': Below()}
+told = [classifier.predict_classes(x).tolist(), classifier.predict_proba(x).tolist(), classifier.to_yaml()]
+told += [run(classifier), run(Below()), classifier.fit(x, nb_epoch=3), Holder(classifier).classes().tolist()]
+told += [one.predict_classes(x).tolist() for one in [Classifier(), Below()]]
+told += [others['a'].predict_classes(x).tolist(), [one.predict_proba(x).tolist() for one in others.values()]]
+told += [Net().predict_classes(x).tolist(), classifier.model.predict_classes(x).tolist()]
+print('TOLD', json.dumps(told, default=float))
+"""
+
+
+def test_methods_of_the_script_with_names_that_keras_had(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, after = check(tmp_path, OWN_METHODS)
+    assert then[2:4] == ["yaml", [[1, 1, 1, 1], [1, 2]]] and then[5] == 3
+    assert "return predict_classes(self.model, x) + 1" in after
+    assert "told = [classifier.predict_classes(x).tolist(), classifier.predict_proba(x)" in after

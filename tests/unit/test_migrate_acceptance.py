@@ -197,3 +197,36 @@ print(coder.encoder(x))
 """
     calls = [one.question.name for one in acceptance.questions(_module(script))]
     assert not [name for name in calls if name.endswith(".encoder")]
+
+
+_OF_LIBRARIES = {
+    "pd.Panel()": "pandas.Panel does not exist",
+    "pd.rolling_mean(df.a, 2)": "pandas.rolling_mean does not exist",
+    "np.nothing(3)": "numpy.nothing does not exist",
+    "pd.concat([df], join_axes=[x])": "concat takes no argument join_axes",
+    "df.convert_objects()": "DataFrame has no method convert_objects",
+    "df.a.clip_lower(2)": "Series has no method clip_lower",
+    "df.a.replace('x', method='pad')": "replace takes no argument method",
+    "df.sum(axis=0)": "",
+    "df.apply(f, axis=1).tolist()": "",
+    "df.apply(f).to_frame('x')": "",
+    "df.groupby('a').ngroup()": "",
+    "np.zeros(3).nothing()": "",
+}
+
+
+def test_what_pandas_and_numpy_say(tmp_path):
+    pytest.importorskip("pandas")
+    start = "import numpy as np\nimport pandas as pd\nimport tensorflow as tf\ntf.log(x)\n"
+    lines = [start, "df = pd.read_csv('x.csv')\n", *(f"{line}\n" for line in _OF_LIBRARIES)]
+    guarded = "try:\n    pd.Panel()\nexcept AttributeError:\n    pass\n"
+    (tmp_path / "a.py").write_text("".join(lines) + guarded)
+    (result,) = resolution.mark(list(tree.migrate([str(tmp_path / "a.py")])))
+    comments, words = {}, ""
+    for line in result.after.decode().splitlines():
+        words = words + line.lstrip("# ") + " " if line.startswith("#") else words
+        if not line.startswith("#"):
+            comments[line], words = words, ""
+    for line, said in _OF_LIBRARIES.items():
+        assert said in comments[line] and bool(comments[line]) == bool(said), line
+    assert comments["    pd.Panel()"] == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Iterable
 
 _GUARDING = frozenset(
     ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException")
@@ -45,6 +45,12 @@ def walk(tree: ast.AST) -> list[ast.AST]:
     for node in found:  # which grows
         found += children(node)
     return found
+
+
+def members(nodes: Iterable[ast.AST]) -> set[int]:
+    """The identities of the statements of classes, whose names are the classes' own."""
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    return {id(one) for node in classes for one in node.body}
 
 
 def constant(node: ast.AST | None) -> Any:

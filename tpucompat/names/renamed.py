@@ -39,6 +39,7 @@ _ESTIMATOR = Then("sklearn 1.2", renamed={"base_estimator": "estimator"})
 _TREE = Then("sklearn 0.24", dropped={"min_impurity_split": (None,), "presort": None})
 _SEARCH = Then("sklearn 0.24", dropped={"iid": None})
 _SCORE = Then("sklearn 1.4", renamed={"fit_params": "params"})
+_RANGE = Then("pandas 2.0", renamed={"closed": "inclusive"}, dropped={"closed": (None,)})
 _LINEAR = Then("sklearn 1.2", dropped={"normalize": (False,)})
 
 #: Module -> name -> how it was called.
@@ -50,6 +51,7 @@ CALLS: Mapping[str, Mapping[str, Then]] = {
             "objs axis join ignore_index keys levels names verify_integrity sort copy",
             first=1,
         ),
+        **dict.fromkeys(("bdate_range", "date_range"), _RANGE),
         "to_datetime": Then("pandas 2.0", dropped={"infer_datetime_format": None}),
     },
     "seaborn": {
@@ -108,7 +110,12 @@ METHODS: Mapping[str, Mapping[str, Then]] = {
         "to_csv": Then(
             "pandas 3.0",
             "path_or_buf sep na_rep float_format columns header index index_label mode encoding",
+            {"line_terminator": "lineterminator"},
             first=1,
+        ),
+        "pivot": Then("pandas 2.0", "index columns values"),
+        "set_axis": Then(
+            "pandas 2.0", "labels axis inplace", dropped={"inplace": (False,)}, first=1
         ),
     },
     "Series": {

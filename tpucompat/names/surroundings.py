@@ -395,6 +395,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
                 name: Changed(_PANDAS + "frame_" + name, "pandas 2.0")
                 for name in (
                     *("drop", "dropna", "reset_index", "set_index", "sort_index", "sort_values"),
+                    *("pivot", "set_axis"),
                     *("corr", "cov", "kurt", "mean", "median", "quantile", "skew", "std", "var"),
                 )
             },

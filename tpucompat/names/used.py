@@ -21,6 +21,7 @@ from tpucompat.names.nodes import index_of as index_of
 from tpucompat.names.nodes import is_given as is_given
 from tpucompat.names.nodes import is_guarding as is_guarding
 from tpucompat.names.nodes import keyword as keyword
+from tpucompat.names.nodes import members as members
 from tpucompat.names.nodes import walk as walk
 from tpucompat.names.used_scopes import Binding, Owner, Scope
 
@@ -122,6 +123,8 @@ class Names:
         self._reads = 0  # whether the statements of a function are read, before its body is visited
         self._branches = 0
         self._deferred: list[tuple[Callable[[], None], Scope, int]] = []
+        #: The functions of calls that are those of the script's own classes, whatever they are called.
+        self.own: set[int] = set()
         #: All nodes of the trees, once something asks for them.
         self.nodes: list[ast.AST] = []
 

@@ -37,9 +37,10 @@ def _in_order(class_name: str, name: str) -> Callable[..., Any]:
     names = then.order.split()
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        if len(args) > len(names):
+        if names and len(args) > len(names):
             raise TypeError(f"{name}() takes at most {len(names)} arguments")
-        return getattr(self, name)(**dict(zip(names, args)), **options)
+        args, options = renamed.as_now(then, args, options)
+        return getattr(self, name)(*args, **options)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"``{class_name}.{name}`` with its arguments by position (pandas up to 1.5)."
@@ -48,7 +49,9 @@ def _in_order(class_name: str, name: str) -> Callable[..., Any]:
 
 frame_drop = _in_order("DataFrame", "drop")
 frame_dropna = _in_order("DataFrame", "dropna")
+frame_pivot = _in_order("DataFrame", "pivot")
 frame_reset_index = _in_order("DataFrame", "reset_index")
+frame_set_axis = _in_order("DataFrame", "set_axis")
 frame_set_index = _in_order("DataFrame", "set_index")
 frame_sort_values = _in_order("DataFrame", "sort_values")
 frame_sort_index = _in_order("DataFrame", "sort_index")

@@ -53,3 +53,12 @@ class Bindings:
 
 def _names_in(targets: Iterable[ast.AST]) -> set[str]:
     return {key(one) for target in targets for one in ast.walk(target)}
+
+
+def columns(rows: ast.AST, size: int) -> list[ast.expr]:
+    """What the variables of ``for a, b in [(1, 2), (3, 4)]`` go through: [1, 3] and [2, 4]."""
+    written = rows.elts if isinstance(rows, (ast.List, ast.Tuple, ast.Set)) else []
+    found = [row.elts for row in written if isinstance(row, (ast.Tuple, ast.List))]
+    if not found or any(len(row) != size for row in found):
+        return []
+    return [ast.List(list(column), ast.Load()) for column in zip(*found)]

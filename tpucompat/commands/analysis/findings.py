@@ -7,7 +7,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple
 
 from tpucompat.base import codes
-from tpucompat.commands.analysis import guards, indexes, sources
+from tpucompat.commands.analysis import guards, indexes, own_objects, sources
 from tpucompat.commands.analysis.sources import Source, SourceError
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
@@ -167,6 +167,10 @@ def understand(
     module = Module(source, trees, names, problems, found.era, ends, known, given_models)
     module = module._replace(given=given)
     _open_guards(module)
+    for place in own_objects.calls(module):
+        call = names.calls[place]
+        names.own.add(id(call.node.func))
+        names.calls[place] = call._replace(name="own" + call.name)
     return module
 
 

@@ -334,6 +334,8 @@ class Finder:
 
     def _owners_of(self, node: ast.Attribute) -> tuple[str, ...]:
         """Whose a member may be, by what it is taken from."""
+        if id(node) in self.names.own:
+            return ()
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
             owners = self.class_of(node.value, kind) or table.owners(_OWNERS[kind])

@@ -88,8 +88,10 @@ def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
     first = key(made).partition(".")[0]
     if name.partition(".")[0] in ("tensorflow", "keras"):
         return not name.startswith(("tensorflow.contrib.training", "tensorflow.app"))
-    if last in finder.names.functions or last in WRAPPERS or finder.values.defines(last):
+    if last in finder.names.functions or last in WRAPPERS or indexes.classes(finder, [last]):
         return True
+    if isinstance(made, ast.Subscript) and isinstance(made.value, ast.Call):
+        return finder.values.called.get(id(made.value), "").endswith(".get_custom_objects")
     if first in _imported(finder) and not is_called:
         return not (last.isupper() or last.lower().startswith(("loss", "metric")))
     return is_called and (first in _imported(finder) or last[:1].isupper())

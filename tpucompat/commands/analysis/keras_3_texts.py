@@ -52,6 +52,8 @@ def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST
             yield from one.values if name is not None else (word for word in one.keys if word)
         elif isinstance(one, (ast.List, ast.Tuple, ast.Set)):
             yield from one.elts
+        elif isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "values":
+            yield from _items(finder, one.func.value, "")  # type: ignore[attr-defined]
 
 
 def _defaults(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:

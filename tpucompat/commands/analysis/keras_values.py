@@ -11,7 +11,7 @@ import functools
 import re
 from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
-from tpucompat.commands.analysis.bindings import Bindings
+from tpucompat.commands.analysis.bindings import Bindings, columns
 from tpucompat.commands.analysis.bindings import key as key
 from tpucompat.names.used import Names, children, walk
 
@@ -117,8 +117,7 @@ class Values:
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
         #: (scopes, name, depth) -> what :mod:`~tpucompat.commands.analysis.batch_elements` knows of it.
         self.elements: dict[tuple[tuple[int, ...], str, int], str] = {}
-        #: (list, number of its columns) -> its columns.
-        self._columns: dict[tuple[int, int], list[ast.List]] = {}
+        self._columns: dict[tuple[int, int], list[ast.expr]] = {}
         self._held: set[tuple[int, int]] = set()  # (list, expression): what stands in such a list
         #: (scope, name) -> the expressions whose items it goes through.
         self._iterated: dict[tuple[int, str], list[ast.AST]] = {}
@@ -219,10 +218,6 @@ class Values:
         """Whether the module has a callback of its own."""
         return CALLBACK in self._classes.values()
 
-    def defines(self, name: str) -> bool:
-        """Whether the module has a class of that name."""
-        return name in self._defined
-
     def own_class(self, name: str) -> str:
         """The kind of the instances of a class of the module; "" for any other class."""
         return self._classes.get(name, "")
@@ -291,10 +286,10 @@ class Values:
 
     def _assign(self, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
-            columns = self._columns_of(value, len(target.elts)) if how == "item" else []
-            if columns:
-                for one, column in zip(target.elts, columns):
-                    self._assign(scope, one, column, how)
+            through = self._columns_of(value, len(target.elts)) if how == "item" else []
+            if through:
+                for one, part in zip(target.elts, through):
+                    self._assign(scope, one, part, how)
                 return
             if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
                 for one, part in zip(target.elts, value.elts):
@@ -327,23 +322,11 @@ class Values:
             return
         self._add(scope, target, kinds, value if how == "" else None)
 
-    def _columns_of(self, rows: ast.AST, size: int) -> list[ast.List]:
-        """What the variables of ``for a, b in [(1, 2), (3, 4)]`` go through: [1, 3] and [2, 4]."""
-        made: Any = (
-            self.values(rows)[-1:] if isinstance(rows, (ast.Name, ast.Attribute)) else [rows]
-        )
-        written = [one.elts for one in made if isinstance(one, (ast.List, ast.Tuple, ast.Set))]
-        found = (
-            [row.elts for row in written[0] if isinstance(row, (ast.Tuple, ast.List))]
-            if written
-            else []
-        )
-        if not found or any(len(row) != size for row in found):
-            return []
-        where = (id(made[0]), size)
-        if where not in self._columns:
-            self._columns[where] = [ast.List(list(column), ast.Load()) for column in zip(*found)]
-        return self._columns[where]
+    def _columns_of(self, rows: ast.AST, size: int) -> list[ast.expr]:
+        made = [rows, *self.values(rows)][-1]
+        if (id(made), size) not in self._columns:
+            self._columns[id(made), size] = columns(made, size)
+        return self._columns[id(made), size]
 
     def _add(
         self,

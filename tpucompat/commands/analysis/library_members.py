@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from typing import AbstractSet, Any, Iterator
 
 from tpucompat.commands.analysis import indexes, printed_numbers, python_2
@@ -30,6 +31,7 @@ _CALLED = frozenset(("fill_method", "numeric", "rename"))
 #: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
 #: been written for either; one of TensorFlow 1 has not.
 _OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern", "printed"))
+_FREQUENCY = re.compile(r"(-?\d*)([A-Z]+)(-[A-Z]{3})?$")
 _OF_ROWS = ("numpy.array", "numpy.asarray")
 _LIBRARIES = frozenset(
     (
@@ -184,6 +186,8 @@ class Finder:
             return argument(call, 1, "mode") is None and self._writes_h5()
         if how == "yaml_loader":
             return argument(call, 1, "Loader") is None
+        if how == "frequency":
+            return bool(frequencies(call))
         if how == "sample_set":
             return isinstance(first, ast.Set) or self._is_set(first)
         if how == "dummies":
@@ -245,6 +249,11 @@ class Finder:
             return found == {kinds.FRAME} and not _has(call, "numeric_only")
         if how == "fill_method":
             return _has(call, "method")
+        if how == "frequency":
+            return call is not None and bool(frequencies(call))
+        if how == "inclusive":
+            given = keyword(call, "inclusive") if call is not None else None
+            return isinstance(constant(given), bool)
         may_be = {*member.kinds, *kinds.TABLES, kinds.H5_GROUP}
         return not member.kinds or (bool(found & set(member.kinds)) and found <= may_be)
 
@@ -286,6 +295,9 @@ class Finder:
             function: Any = call.node.func
             if call.guarded or call.name[:1] != "." or not isinstance(function, ast.Attribute):
                 continue
+            has_level = function.attr in kinds.REDUCTIONS and _has(call.node, "level")
+            if has_level and self.values.kinds(function.value) & kinds.TABLES:
+                yield Difference(table.LEVEL, call.node, call.node)
             if function.attr in table.IN_PLACE_METHODS and self.is_column(function.value):
                 if constant(keyword(call.node, "inplace")) is True:
                     row = table.IN_PLACE
@@ -298,6 +310,18 @@ class Finder:
                 is_plain = isinstance(constant(pattern), str) and len(constant(pattern)) == 1
                 if self._has_tables and not is_plain and not _has(call.node, "regex"):
                     yield Difference(table.PATTERN, call.node, call.node)
+
+
+def frequencies(call: ast.Call) -> dict[int, tuple[ast.expr, str]]:
+    """The frequencies of a call that have other letters now, and those."""
+    found = {}
+    words = [word.value for word in call.keywords if word.arg in ("freq", "rule")]
+    for given in (*call.args, *words):
+        match = _FREQUENCY.match(str(constant(given))) if constant(given) else None
+        if match is not None and match.group(2) in table.FREQUENCIES:
+            letters = table.FREQUENCIES[match.group(2)]
+            found[id(given)] = given, match.group(1) + letters + (match.group(3) or "")
+    return found
 
 
 def _has(call: ast.Call | None, name: str) -> bool:

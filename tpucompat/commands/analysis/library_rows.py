@@ -34,8 +34,15 @@ def _renamed(old: str, new: str, library: str, *of: str) -> Member:
     return Member(library, of, _gone(f".{old}", f".{new}", "rename", new))
 
 
+def _property(old: str, new: str) -> Member:
+    return Member("pandas", (), _gone(f".{old}", f".{new}", "property", new))
+
+
 _FRAME, _SERIES = kinds.FRAME, kinds.SERIES
 _NUMERIC = "columns of text are an error"
+_FREQUENCY = _changed(
+    "resample('M')", "resample('ME')", "frequency", "the letters of frequencies since pandas 3"
+)
 _IN_PLACE = _changed(
     "df['a'].{}(…, inplace=True)", "df['a'] = df['a'].{}(…)", "in_place", "a column is a copy"
 )
@@ -60,6 +67,22 @@ MEMBERS: Mapping[str, tuple[Member, ...]] = {
     "ix": (
         Member("pandas", (), _gone(".ix[…]", ".loc[…] of labels, or .iloc[…] of positions", "ix")),
     ),
+    "nonzero": (_renamed("nonzero", "to_numpy().nonzero", "pandas", _SERIES),),
+    "ravel": (_renamed("ravel", "to_numpy().ravel", "pandas", _SERIES),),
+    "compress": (_renamed("compress", "to_numpy().compress", "pandas", _SERIES),),
+    "sort": (Member("pandas", (_FRAME,), _gone("DataFrame.sort", "sort_values(by)")),),
+    "swapaxes": (Member("pandas", (_FRAME,), _gone("DataFrame.swapaxes", "transpose()")),),
+    "between": (
+        Member("pandas", (), _changed("between(inclusive=True)", "inclusive='both'", "inclusive")),
+    ),
+    **{name: (Member("pandas", (), _FREQUENCY),) for name in ("asfreq", "resample")},
+    "is_monotonic": (_property("is_monotonic", "is_monotonic_increasing"),),
+    "weekday_name": (_property("weekday_name", "day_name()"),),
+    "is_all_dates": (
+        Member("pandas", (), _gone(".is_all_dates", "isinstance(index, pd.DatetimeIndex)")),
+    ),
+    "ftypes": (Member("pandas", (_FRAME,), _gone(".ftypes", ".dtypes")),),
+    "blocks": (Member("pandas", (_FRAME,), _gone("DataFrame.blocks", "select_dtypes()")),),
     "lookup": (
         Member(
             "pandas", (_FRAME,), _gone("DataFrame.lookup", "positions by get_indexer, and .values")
@@ -153,6 +176,10 @@ FUNCTIONS: Mapping[str, Row] = {
         "pandas." + name: _changed(f"pd.{name}()", "its current arguments", "reader")
         for name in ("read_csv", "read_table")
     },
+    **{
+        "pandas." + name: _FREQUENCY
+        for name in ("bdate_range", "date_range", "Grouper", "timedelta_range", "TimeGrouper")
+    },
     "h5py.File": _changed("h5py.File(path)", "a mode", "h5_mode", "it only reads now"),
     "yaml.load": _changed("yaml.load(stream)", "Loader=yaml.FullLoader", "yaml_loader"),
     "random.sample": _changed("random.sample(set)", "of a tuple", "sample_set"),
@@ -212,6 +239,30 @@ PATTERN = _changed("str.replace(pattern, …)", "regex=True", "pattern")
 ATTRIBUTE_TEXT = _changed(
     "attrs[…].decode()", "attrs[…]", "", "h5py 3 reads text as str, not as bytes"
 )
+LEVEL = _gone("df.sum(level=0)", "df.groupby(level=0).sum()")
+#: What pandas 3 calls a frequency, without its number and its anchor.
+FREQUENCIES = {
+    "M": "ME",
+    "BM": "BME",
+    "SM": "SME",
+    "CBM": "CBME",
+    "Q": "QE",
+    "BQ": "BQE",
+    "A": "YE",
+    "Y": "YE",
+    "BA": "BYE",
+    "BY": "BYE",
+    "AS": "YS",
+    "BAS": "BYS",
+    "H": "h",
+    "BH": "bh",
+    "CBH": "cbh",
+    "T": "min",
+    "S": "s",
+    "L": "ms",
+    "U": "us",
+    "N": "ns",
+}
 #: Methods of a column that change the frame no longer.
 IN_PLACE_METHODS = frozenset(
     ("bfill", "clip", "ffill", "fillna", "interpolate", "mask", "replace", "where")

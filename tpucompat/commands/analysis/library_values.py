@@ -25,7 +25,8 @@ _MADE: tuple[tuple[str, str], ...] = (
     (r"dict$|collections\.(OrderedDict|defaultdict)$", MAPPING),
 )
 _MADE_BY = tuple((re.compile(pattern), kind) for pattern, kind in _MADE)
-_REDUCTIONS = frozenset(
+#: Methods that make one number of a column.
+REDUCTIONS = frozenset(
     (
         *("all", "any", "count", "idxmax", "idxmin", "kurt", "max", "mean", "median", "min"),
         *("nunique", "prod", "quantile", "skew", "std", "sum", "var"),
@@ -44,6 +45,13 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     H5_GROUP: {"attrs": H5_ATTRIBUTES},
     H5_DATA: {"attrs": H5_ATTRIBUTES},
 }
+#: Attributes of frames that are no columns.
+_OF_FRAMES = frozenset(
+    (
+        *("at", "attrs", "axes", "blocks", "columns", "dtypes", "empty", "flags", "ftypes", "iat"),
+        *("index", "ndim", "plot", "shape", "size", "sparse", "style", "hist"),
+    )
+)
 _LOCATORS = frozenset(("iloc", "ix", "loc"))
 
 
@@ -80,6 +88,10 @@ class LibraryValues(Values):
                 yield LOCATED
             elif node.attr in _ATTRIBUTES.get(kind, {}):
                 yield _ATTRIBUTES[kind][node.attr]
+            elif kind == FRAME and node.attr not in _OF_FRAMES:
+                yield SERIES  # a column
+            elif kind == GROUPED:
+                yield GROUPED
 
     def _item(self, node: ast.Subscript) -> Iterator[str]:
         above = self.kinds(node.value)
@@ -106,6 +118,6 @@ class LibraryValues(Values):
         elif name in _OF_ARRAYS:
             yield ARRAY
         elif FRAME in above:
-            yield SERIES if name in _REDUCTIONS else FRAME
-        elif name not in _REDUCTIONS:
+            yield SERIES if name in REDUCTIONS else FRAME
+        elif name not in REDUCTIONS:
             yield SERIES

@@ -15,6 +15,7 @@ from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.keras_3_members import own_members
 from tpucompat.commands.analysis.keras_values import Values, below_keras, key
+from tpucompat.commands.migrate import library_acceptance
 from tpucompat.names import era
 from tpucompat.names.used import Call, argument, constant, walk
 
@@ -69,6 +70,8 @@ def questions(module: Module) -> Iterator[Asked]:
     own = own_members(one for tree in trees for one in walk(tree))
     registered = _registered(trees)
     loops = _loops(trees)
+    for name, call in library_acceptance.called(module):
+        yield Asked(_question(name, call.node), call.node)
     for call in module.names.calls:
         if call.guarded:
             continue
@@ -89,10 +92,13 @@ def _called(call: Call, values: Values, own: set[str]) -> Iterator[Asked]:
         name = above + name
     elif name.partition(".")[0] not in ("tensorflow", "keras", "tf_keras"):
         return
+    yield Asked(_question(name, node), node)
+
+
+def _question(name: str, node: ast.Call) -> Question:
     has_stars = any(isinstance(one, ast.Starred) for one in node.args)
-    count = 0 if has_stars else len(node.args)
     words = tuple(sorted({word.arg for word in node.keywords if word.arg}))
-    yield Asked(Question(_CALL, name, words, count), node)
+    return Question(_CALL, name, words, 0 if has_stars else len(node.args))
 
 
 def _loops(trees: list[Any]) -> dict[str, list[ast.expr]]:
@@ -161,16 +167,20 @@ def objection(question: Question) -> str:
     """Why something would be refused; "" if it is accepted, or nothing can be said."""
     if question.kind == _WORD:
         return _unknown_word(question.name, question.words[0])
+    above, _, last = question.name.rpartition(".")
     try:
-        called = _resolve(question.name)
+        found = library_acceptance.candidates(question.name)
+        called = None if found else _resolve(question.name)
     except ImportError:
         return ""
     except AttributeError:
-        above, _, last = question.name.rpartition(".")
-        if above in _CLASSES.values():
+        if above in _CLASSES.values() or above.startswith("pandas."):
             return f"{above.rpartition('.')[2]} has no method {last}"
         return ""  # a missing name is reported where it stands
-    return _refused(called, question)
+    why = [_refused(one, question, has_self=True) for one in found]
+    if found:
+        return why[0] if all(why) else ""
+    return _refused(called, question, has_self=above in _CLASSES.values())
 
 
 def _unknown_word(kind: str, word: str) -> str:
@@ -192,15 +202,14 @@ def _resolve(name: str) -> Any:
     return value
 
 
-def _refused(called: Any, question: Question) -> str:
+def _refused(called: Any, question: Question, has_self: bool) -> str:
     # A class without one of its own, such as a named tuple, has a signature without self.
     initialize = vars(called).get("__init__") if isinstance(called, type) else None
     try:
         signature = inspect.signature(initialize or called)
     except (TypeError, ValueError):
         return ""
-    has_self = initialize or question.name.rpartition(".")[0] in _CLASSES.values()
-    parameters = list(signature.parameters.values())[1 if has_self else 0 :]
+    parameters = list(signature.parameters.values())[1 if initialize or has_self else 0 :]
     last = question.name.rpartition(".")[2]
     unknown = set(question.words) - {one.name for one in parameters if one.kind in _NAMED}
     if any(one.kind == inspect.Parameter.VAR_KEYWORD for one in parameters):

@@ -241,8 +241,7 @@ class Context(Trees):
     def _said(self) -> set[str]:
         """All names and texts of the file."""
         if not self._words:
-            nodes = (node for node in self.nodes)
-            for node in nodes:
+            for node in self.nodes:
                 word = getattr(node, "id", getattr(node, "value", None))
                 if isinstance(node, (ast.Name, ast.Constant)) and isinstance(word, str):
                     self._words.add(word)

@@ -126,18 +126,33 @@ def _import_tf_keras(context: Context) -> None:
 
 
 def _shorten(context: Context) -> None:
-    """``keras.utils.np_utils.to_categorical`` -> ``keras.utils.to_categorical``"""
+    """``keras.utils.np_utils.to_categorical`` -> ``keras.utils.to_categorical``, and so on."""
     for use in context.names.uses:
         node: Any = use.node
-        module = use.name.rpartition(".")[0]
-        is_private = module in _PRIVATE_MODULES or module.startswith("keras.engine.")
-        if use.statement is not None or use.guarded or use.base != "keras" or not is_private:
+        symbol = _private_symbol(use.name)
+        if use.statement is not None or use.guarded or not symbol:
             continue
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        if isinstance(node, ast.Name) and id(use.node) not in context.done:
-            below = _successor(use.name, below_keras(use.name))
-            context.replace(use.node, context.cell_of(use.node), f"{node.id}.{below}")
+        for _ in range(use.name.count(".") - use.base.count(".")):
+            node = getattr(node, "value", None)
+        above = (below_keras(use.base + ".x")[:-2] + ".").lstrip(".")
+        below = _successor(symbol, below_keras(symbol)) + use.name[len(symbol) :]
+        package = _OF_ENGINE.get(below.partition(".")[0])
+        below = f"{package}.{below}" if package else below
+        is_here = isinstance(node, ast.Name) and below.startswith(above)
+        if is_here and id(use.node) not in context.done:
+            words = f"{node.id}.{below[len(above) :]}"
+            context.replace(use.node, context.cell_of(use.node), words)
+
+
+def _private_symbol(name: str) -> str:
+    """What of a dotted name is a symbol of a private module; "" if nothing is."""
+    parts = name.split(".")
+    if name.startswith("keras.engine."):
+        return ".".join(parts[: 3 if parts[2][:1].isupper() else 4])
+    for count in range(len(parts) - 1, 1, -1):
+        if ".".join(parts[:count]) in _PRIVATE_MODULES:
+            return ".".join(parts[: count + 1])
+    return ""
 
 
 def _imported(context: Context, node: Any) -> list[str]:
@@ -191,6 +206,11 @@ def _successor(full: str, below: str) -> str:
     return below
 
 
+#: What Keras has in a package, and Keras 2 had in the engine too.
+_OF_ENGINE: Mapping[str, str] = {
+    **dict.fromkeys(("Layer", "InputSpec"), "layers"),
+    **dict.fromkeys(("load_model", "model_from_json", "save_model"), "models"),
+}
 _ELSEWHERE = ("tf_keras.", "tpucompat.")
 _PRIVATE_MODULES = frozenset(
     (
@@ -208,6 +228,11 @@ _PRIVATE_MODULES = frozenset(
             for name in ("normalization", "embeddings", "advanced_activations")
         ),
         *("keras.layers." + name for name in ("wrappers", "noise", "local", "cudnn_recurrent")),
+        *("keras.utils." + name for name in ("multi_gpu_utils", "test_utils", "losses_utils")),
+        *("keras.backend." + name for name in ("common", "tensorflow_backend")),
+        *("keras.callbacks." + name for name in ("callbacks", "tensorboard_v1", "tensorboard_v2")),
+        "keras.layers.convolutional_recurrent",
+        "keras.objectives",
         "keras.engine",
     )
 )

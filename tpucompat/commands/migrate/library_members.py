@@ -10,6 +10,7 @@ from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import renamed
 from tpucompat.names.used import argument, constant, keyword
 
 
@@ -29,6 +30,23 @@ def rewrite(context: Context) -> None:
 
 def _rename(self: Rewriter, one: Difference) -> bool:
     return self.rename_attribute(one, one.row.note)
+
+
+def _frequency(self: Rewriter, one: Difference) -> bool:
+    """``resample('M')`` -> ``resample('ME')``"""
+    call = one.node if isinstance(one.node, ast.Call) else self.call_of(one.node)
+    for given, now in library_members.frequencies(call).values() if call is not None else ():
+        self.context.replace(given, self.cell(given), repr(now))
+    return call is not None
+
+
+def _inclusive(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    given = keyword(call, "inclusive") if call is not None else None
+    if given is None:
+        return False
+    words = "'both'" if constant(given) else "'neither'"
+    return self.context.replace(given, self.cell(given), words)
 
 
 def _with_arguments(self: Rewriter, one: Difference, before: str, between: str = "") -> bool:
@@ -314,9 +332,9 @@ def _arguments(self: Rewriter, one: Difference) -> bool:
     call, then = one.node, self.finder.then(one)  # type: ignore[union-attr]
     order = then.order.split()
     first = max(then.first, order[:1] == ["data"])
+    dropped = {id(word) for word in call.keywords if _says_the_rule(then, word)}
     for word in call.keywords:
-        meant = then.dropped.get(word.arg, ())
-        if meant is not None and meant != () and constant(word.value) not in meant:
+        if word.arg in then.dropped and id(word) not in dropped and word.arg not in then.renamed:
             return False
     text = self.context.texts[self.cell(call)]
     if len(call.args) > first and len(call.args) <= len(order):
@@ -324,11 +342,19 @@ def _arguments(self: Rewriter, one: Difference) -> bool:
             start = text.span(value)[0]
             text.replace(start, start, name + "=")
     for word in call.keywords:
-        if word.arg in then.dropped:
+        if id(word) in dropped:
             self.drop(call, word.value)
         elif word.arg in then.renamed:
             text.replace(*text.keyword(word), then.renamed[word.arg])
     return True
+
+
+def _says_the_rule(then: renamed.Then, word: ast.keyword) -> bool:
+    """Whether an argument that is gone says what is the rule now."""
+    if word.arg is None or word.arg not in then.dropped:
+        return False
+    meant = then.dropped[word.arg]
+    return meant is None or (isinstance(word.value, ast.Constant) and word.value.value in meant)
 
 
 def _no_copy(self: Rewriter, one: Difference) -> bool:
@@ -512,6 +538,9 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "no_copy": _no_copy,
     "numeric": _numeric,
     "pattern": _pattern,
+    "frequency": _frequency,
+    "inclusive": _inclusive,
+    "property": _rename,
     "process_time": _function("time.process_time"),
     "ptp": _ptp,
     "next": _next,

@@ -17,15 +17,18 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 from tpucompat.base import package, processes
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.findings import Module
-from tpucompat.commands.migrate import acceptance, symbols, written
+from tpucompat.commands.migrate import acceptance, library_acceptance, symbols, written
 from tpucompat.commands.migrate.acceptance import Asked, Question
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import COMPATIBLE, NOTHING, PLAIN, Result, encoded
 from tpucompat.commands.migrate.programs import Imports
 from tpucompat.names.used import Use
 
-_ROOTS = ("tensorflow", "keras", "tf_keras", "tf_slim")
+_OF_TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tf_slim")
+_ROOTS = (*_OF_TENSORFLOW, *library_acceptance.ROOTS)
 _CODE, _REFUSED, _REMOVED = "TPU516", "TPU510", "TPU207"
+#: The same of other libraries: what is gone or refused, and what a TODO says of it already.
+_OF_LIBRARIES = ("TPU221", "TPU220")
 
 
 class Answers(NamedTuple):
@@ -92,10 +95,13 @@ def mark(results: Sequence[Result]) -> list[Result]:
         for index, result in enumerate(results)
         if result.way != COMPATIBLE and (result.changed or not result.problems)
     }
+    own = {index for index, module in modules.items() if _uses(module, _OF_TENSORFLOW)}
+    own |= {index for index in modules if results[index].changed}
     modules = {
         index: module
         for index, module in modules.items()
-        if results[index].changed or (_uses(module) and not module.uses_tpucompat)
+        # Files that use libraries alone are asked about beside others: nothing is started for them.
+        if results[index].changed or (own and _uses(module) and not module.uses_tpucompat)
     }
     asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
     kinds = _kinds(results, modules)
@@ -113,9 +119,9 @@ def mark(results: Sequence[Result]) -> list[Result]:
     ]
 
 
-def _uses(module: Module) -> list[Use]:
+def _uses(module: Module, roots: Sequence[str] = _ROOTS) -> list[Use]:
     return [
-        use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in _ROOTS
+        use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in roots
     ]
 
 
@@ -156,7 +162,10 @@ def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answe
     for use in _uses(module):
         at = use.statement if use.statement is not None else use.node
         if use.name in found.missing and id(use.node) not in dropped:
-            if context.is_marked(_REMOVED, at, context.cell_of(at)):
+            if any(
+                context.is_marked(code, at, context.cell_of(at))
+                for code in (_REMOVED, *_OF_LIBRARIES)
+            ):
                 continue  # said already, with what to do about it
             what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
@@ -164,7 +173,14 @@ def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answe
     for one in asked:
         if one.question in found.objections:
             what = found.objections[one.question]
-            context.todo(_REFUSED, what, one.node, context.cell_of(one.node))
+            is_library = one.question.name.partition(".")[0] in library_acceptance.ROOTS
+            cell = context.cell_of(one.node)
+            if not is_library:
+                context.todo(_REFUSED, what, one.node, cell)
+            elif not any(context.is_marked(code, one.node, cell) for code in _OF_LIBRARIES):
+                context.todo(_OF_LIBRARIES[0], what, one.node, cell)
+            else:
+                continue
             marked = True
     if not marked:
         return result

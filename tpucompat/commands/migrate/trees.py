@@ -7,7 +7,7 @@ from typing import Any
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.findings import Module
-from tpucompat.names.used import children, walk
+from tpucompat.names.used import children, members, walk
 
 
 class Trees:
@@ -87,7 +87,7 @@ class Trees:
         return self._cells.get(id(node), 0)
 
     def having(self, name: str) -> list[ast.AST]:
-        """What has a name, or gives something a name."""
+        """What has a name, or gives something a name, but for the statements of classes."""
         return _having(self).get(name, [])
 
 
@@ -95,7 +95,10 @@ class Trees:
 def _having(file: Trees) -> dict[object, list[ast.AST]]:
     """What any node of a file is called, or calls something -> these nodes."""
     found: dict[object, list[ast.AST]] = {}
+    inside = members(file.nodes)
     for node in file.nodes:
+        if id(node) in inside:
+            continue
         name = getattr(node, "id", getattr(node, "arg", getattr(node, "name", "")))
         found.setdefault(name, []).append(node)
     return found
