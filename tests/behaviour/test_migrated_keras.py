@@ -353,3 +353,49 @@ def test_methods_of_the_script_with_names_that_keras_had(tmp_path, monkeypatch):
     assert then[2:4] == ["yaml", [[1, 1, 1, 1], [1, 2]]] and then[5] == 3
     assert "return predict_classes(self.model, x) + 1" in after
     assert "told = [classifier.predict_classes(x).tolist(), classifier.predict_proba(x)" in after
+
+
+LOSSES_FROM_ELSEWHERE = """
+import argparse, json, os
+import numpy as np
+import tensorflow as tf
+
+class Settings:
+    losses = ['cosine_proximity', 'logcosh', 'kullback_leibler_divergence']
+    metrics = ['accuracy', 'mse', 'logcosh']
+
+args = argparse.ArgumentParser()
+args.add_argument('--loss', default='hinge')
+args = args.parse_args([])
+x = np.linspace(-1, 1, 24).reshape(6, 4).astype('f')
+y = np.eye(3)[[0, 1, 2, 2, 1, 0]]
+
+def make(loss):
+    model = tf.keras.Sequential([
+        tf.keras.layers.Dense(3, activation='softmax', kernel_initializer='ones', input_shape=(4,))])
+    model.compile('sgd', loss=loss, metrics=Settings.metrics)
+    history = model.fit(x, y, epochs=2, batch_size=3, shuffle=False, verbose=0).history
+    model.save('model.h5')
+    again = tf.keras.models.load_model('model.h5')
+    numbers = again.evaluate(x, y, verbose=0)
+    os.remove('model.h5')
+    return {**{name: [float(one) for one in history[name]] for name in history},
+            'again': [float(one) for one in numbers]}
+
+told = [make(Settings.losses[i]) for i in range(3)]
+told += [make(args.loss)]
+print('TOLD ' + json.dumps(told))
+"""
+
+
+def test_losses_by_texts_from_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, after = check(tmp_path, LOSSES_FROM_ELSEWHERE)
+    assert then[0]["loss"] != then[1]["loss"] and "loss=loss_of(loss)" in after
+
+
+def test_a_model_is_loaded_with_a_loss_that_migrate_writes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = LOSSES_FROM_ELSEWHERE.replace("loss=loss", "loss='binary_crossentropy'")
+    _, after = check(tmp_path, script.replace("'accuracy', ", ""))
+    assert "def binary_crossentropy_of_probabilities" in after

@@ -5071,3 +5071,75 @@ def test_private_modules_of_the_package_keras(before, after):
     start = "import keras\nfrom keras import backend as K\nfrom keras.utils import np_utils\n"
     text = migrated(start + "np_utils.to_categorical(y)\n" + before + "\n")
     assert text.endswith("\n" + after + "\n") and "from tensorflow import keras\n" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "loss"),
+    [
+        ("class C:\n    losses = ['mse', 'logcosh']\n", "C.losses[1]"),
+        ("class C:\n    loss = 'logcosh'\nconfig = C()\n", "config.loss"),
+        ("args = argparse.ArgumentParser().parse_args()\n", "args.loss"),
+        ("FLAGS = tf.app.flags.FLAGS\n", "FLAGS.loss"),
+        ("CFG = json.load(open('settings.json'))\n", "CFG['loss']"),
+        ("CFG = {}\nCFG['loss'] = 'logcosh'\n", "CFG['loss']"),
+        ("def pick(n):\n    return 'logcosh' if n else 'mse'\n", "pick(1)"),
+        ("pick = lambda n: 'logcosh' if n else 'mse'\n", "pick(1)"),
+        ("from settings import LOSS\n", "LOSS"),
+        ("import settings\n", "settings.loss"),
+    ],
+)
+def test_a_loss_by_a_text_from_elsewhere_is_looked_up(source, loss):
+    start = "import argparse, json\nimport tensorflow as tf\n" + source
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    after = migrated(start + model + f"model.compile('sgd', loss={loss})\n")
+    assert f"model.compile('sgd', loss=loss_of({loss}))" in after
+    assert "'logcosh': 'log_cosh'," in after
+
+
+@pytest.mark.parametrize(
+    ("source", "loss"),
+    [
+        ("def own(y_true, y_pred):\n    return y_pred\n", "own"),
+        (
+            "def made(by):\n    def own(y_true, y_pred):\n        return y_pred\n    return own\n",
+            "made(2)",
+        ),
+        ("class Own(tf.keras.losses.Loss):\n    pass\n", "Own()"),
+        ("from losses import dice\n", "dice"),
+        ("import losses\n", "losses.dice(1.0)"),
+        ("", "tf.keras.losses.mean_squared_error"),
+        ("", "tf.keras.losses.Huber()"),
+        ("LOSS = 'mse'\n", "LOSS"),
+        ("for l in ['mse', 'mae']:\n    print(l)\n", "l"),
+    ],
+)
+def test_a_loss_that_is_seen_is_not_looked_up(source, loss):
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    start = "import tensorflow as tf\n" + source + "words = ['logcosh']\n"
+    assert "loss_of" not in migrated(start + model + f"model.compile('sgd', loss={loss})\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def run(metrics):\n    pass\nclass C:\n    metrics = ['accuracy']\nmetrics = C().metrics\n",
+        "metrics = []\nmetrics.append('accuracy')\n",
+        "metrics = ['mae']\nmetrics += ['accuracy']\n",
+        "metrics = args.metrics\n",
+    ],
+)
+def test_metrics_by_texts_from_elsewhere_are_looked_up(source):
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    start = "import tensorflow as tf\nargs = get_args()\n" + source
+    after = migrated(start + model + "model.compile('sgd', 'mse', metrics=metrics)\n")
+    assert "metrics=metric_of(metrics))" in after and "'accuracy': lambda: 'acc'," in after
+
+
+def test_the_items_of_rows_are_the_variables_of_a_loop():
+    after = migrated("""\
+        import tensorflow as tf
+        for loss, size in [('logcosh', 1), ('cosine_proximity', 2)]:
+            model = tf.keras.Sequential([tf.keras.layers.Dense(size)])
+            model.compile('sgd', loss=loss)
+        """)
+    assert "in [('log_cosh', 1), (cosine_of_angle, 2)]:" in after and "loss_of" not in after

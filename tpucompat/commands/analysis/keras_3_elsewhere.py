@@ -73,7 +73,7 @@ def _words(
             and function is not None
             and function.node.name not in WRAPPERS
         ):
-            for value in indexes.returned(finder, function.node):
+            for value in returned(finder, function.node):
                 found |= _words(finder, value, known, usual, depth - 1)
                 found |= {constant(text) for text in leaves(finder, value)} & known
         elif not _is_object(finder, made, isinstance(one, ast.Call)):
@@ -82,19 +82,32 @@ def _words(
     return found
 
 
+def returned(finder: Finder, function: ast.AST) -> list[ast.expr]:
+    """What a function returns itself, not what the functions in it return."""
+    found = indexes.returned(finder, function)
+    return [one for one in found if finder.values.scope(one)[-1] == id(function)]
+
+
 def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
     """Whether an expression is a function or an object, and no text."""
     name, last = finder.values.used.get(id(made), ""), key(made).rpartition(".")[2]
     first = key(made).partition(".")[0]
     if name.partition(".")[0] in ("tensorflow", "keras"):
         return not name.startswith(("tensorflow.contrib.training", "tensorflow.app"))
-    if last in finder.names.functions or last in WRAPPERS or indexes.classes(finder, [last]):
+    if last in _defined(finder) or last in WRAPPERS:
         return True
     if isinstance(made, ast.Subscript) and isinstance(made.value, ast.Call):
         return finder.values.called.get(id(made.value), "").endswith(".get_custom_objects")
     if first in _imported(finder) and not is_called:
         return not (last.isupper() or last.lower().startswith(("loss", "metric")))
     return is_called and (first in _imported(finder) or last[:1].isupper())
+
+
+@indexes.once
+def _defined(finder: Finder) -> set[str]:
+    """The names of the script's functions, also of those in functions, and of its classes."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {node.name for node in indexes.nodes(finder, *kinds)}
 
 
 @indexes.once

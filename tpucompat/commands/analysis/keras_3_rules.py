@@ -475,8 +475,9 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             if getattr(made, "id", "") in WRAPPERS:
                 continue
             function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
+            gives = indexes.returned(finder, function.node) if function is not None else []
             if function is not None and not any(
-                isinstance(constant(one), str) for one in indexes.returned(finder, function.node)
+                isinstance(constant(text), str) for one in gives for text in leaves(finder, one)
             ):
                 yield Difference(table.BEHAVIOURS["columns"], value, call.node)
     loss = argument(call.node, 1, "loss")

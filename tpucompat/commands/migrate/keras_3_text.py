@@ -42,6 +42,7 @@ def reset_states(model):
 
 COSINE = '''
 
+@{keras}.utils.register_keras_serializable()
 def cosine_of_angle(y_true, y_pred):
 {i}"""The cosine, which Keras 3 has with the other sign."""
 {i}return -{keras}.losses.cosine_similarity(y_true, y_pred)
@@ -60,6 +61,7 @@ def of_probabilities(loss):
 
 BINARY_CROSSENTROPY = '''
 
+@{keras}.utils.register_keras_serializable()
 def binary_crossentropy_of_probabilities(y_true, y_pred):
 {i}"""The mean over the units, from probabilities that no sigmoid has made."""
 {i}tiny = {keras}.backend.epsilon()
