@@ -399,3 +399,38 @@ def test_a_model_is_loaded_with_a_loss_that_migrate_writes(tmp_path, monkeypatch
     script = LOSSES_FROM_ELSEWHERE.replace("loss=loss", "loss='binary_crossentropy'")
     _, after = check(tmp_path, script.replace("'accuracy', ", ""))
     assert "def binary_crossentropy_of_probabilities" in after
+
+
+LOADED = """
+import json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import backend as K
+from tensorflow.keras.layers import Dense, Input, Lambda
+
+x = np.linspace(-1, 1, 24).reshape(6, 4).astype('f')
+y = np.eye(3)[[0, 1, 2, 2, 1, 0]]
+inputs = Input((4,))
+squares = Lambda(K.square)(inputs)
+hidden = Lambda(K.clip, arguments={'min_value': 0., 'max_value': .5})(squares)
+outputs = Dense(3, activation='softmax', kernel_initializer='ones')(hidden)
+model = tf.keras.Model(inputs, outputs)
+model.add_loss(K.mean(K.square(hidden)))
+model.add_metric(K.sum(hidden), name='total', aggregation='mean')
+model.compile('sgd', 'mse')
+model.fit(x, y, epochs=2, batch_size=3, shuffle=False, verbose=0)
+told = [np.asarray(model.evaluate(x, y, verbose=0)).tolist()]
+model.save('model.h5')
+again = tf.keras.models.load_model('model.h5')
+told += [again.predict(x).tolist()]
+again.fit(x, y, epochs=1, batch_size=3, shuffle=False, verbose=0)
+told += [again.predict(x).tolist()]
+print('TOLD ' + json.dumps(told))
+"""
+
+
+def test_models_with_functions_of_keras_and_losses_of_tensors_are_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, after = check(tmp_path, LOADED)
+    assert len(then[0]) == 2
+    assert "Lambda(registered(lambda x, **given: K.square(x, **given), 'lambda_1'))" in after

@@ -144,6 +144,26 @@ def keep_variables_of_lambdas() -> None:
 
 
 @patches.patch
+def store_functions_of_keras() -> None:
+    """Lets a model be loaded whose Lambda has a function of Keras or TensorFlow, as ``Lambda(K.square)``.
+
+    A Lambda stores the code of its function. Since 2.2 these functions are in others, which dispatch calls and
+    shorten tracebacks: their code without what they enclose is of no use. 1.15 had ``K.square`` itself.
+    """
+    layer: Any = session.keras().layers.Lambda
+    original = layer._serialize_function_to_config
+
+    @functools.wraps(original)
+    def serialize(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        package = str(getattr(function, "__module__", "")).partition(".")[0]
+        if package in ("tensorflow", "keras", "tf_keras"):
+            function = inspect.unwrap(function)
+        return original(self, function, *args, **kwargs)
+
+    patches.replace(layer, "_serialize_function_to_config", serialize)
+
+
+@patches.patch
 def make_one_class() -> None:
     """Lets Keras give models made of layers the class that scripts have as ``keras.Model``."""
     functional: Any = private.functional_model()

@@ -224,12 +224,10 @@ PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "
 @of_calls(below=("layers.Lambda",))
 def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Functions of Lambda layers, in a program that makes models from files or configurations."""
-    if below != "layers.Lambda" or not any(
-        one.rpartition(".")[2] in _MAKES_FROM_CONFIG for one in indexes.called_names(finder.names)
-    ):
+    if below != "layers.Lambda" or not makes_from_config(finder):
         return
     function = argument(call.node, 0, "function")
-    if isinstance(function, ast.Lambda):
+    if isinstance(function, ast.Lambda) or finder.values.used.get(id(function)):
         layers = indexes.of_keras(finder.names)[below]
         name = f"lambda_{1 + layers[id(call.node)]}"
     elif isinstance(function, ast.Name) and function.id in finder.names.functions:
@@ -242,6 +240,13 @@ def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 _MAKES_FROM_CONFIG = frozenset(
     ("load_model", "model_from_json", "model_from_config", "from_config")
 )
+
+
+def makes_from_config(finder: Finder) -> bool:
+    """Whether a program makes models from files or configurations."""
+    return any(
+        one.rpartition(".")[2] in _MAKES_FROM_CONFIG for one in indexes.called_names(finder.names)
+    )
 
 
 @of_calls(below=("layers.BatchNormalization",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping
 
+from tpucompat.commands.analysis import keras_3_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import (
@@ -239,7 +240,8 @@ def _embedding(self: Rewriter, one: Difference) -> bool:
 
 
 def _as_layer(self: Rewriter, one: Difference) -> bool:
-    if not self.define("as_layer", written.AS_LAYER):
+    named = written.NAMED_OPERATION if keras_3_values.makes_from_config(self.finder) else ""
+    if not self.define("as_layer", written.AS_LAYER.replace("NAMED", named)):
         return False
     return self.wrap(one.node.func, "as_layer(", ")")
 
@@ -309,9 +311,14 @@ def _metric_object(self: Rewriter, one: Difference) -> bool:
 
 
 def _lambda_layer(self: Rewriter, one: Difference) -> bool:
-    return self.define("registered", written.REGISTERED) and self.wrap(
-        one.node, "registered(", f", '{one.name}')"
-    )
+    if not self.define("registered", written.REGISTERED):
+        return False
+    start, end = "registered(", f", '{one.name}')"
+    if self.finder.values.used.get(
+        id(one.node)
+    ):  # a function of TensorFlow's, which keeps its own name
+        start, end = start + "lambda x, **given: ", "(x, **given)" + end
+    return self.wrap(one.node, start, end)
 
 
 #: ``how`` of a row -> its rewriting.

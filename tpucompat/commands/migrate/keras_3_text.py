@@ -430,10 +430,15 @@ def as_layer(function):
 {i}{i}{i}args_now, kwargs_now = {tf}.nest.pack_sequence_as((args, kwargs), filled)
 {i}{i}{i}return function(*args_now, **kwargs_now)
 
-{i}{i}return {keras}.layers.Lambda(compute)(symbolic)
+NAMED{i}{i}return {keras}.layers.Lambda(compute)(symbolic)
 
 {i}return apply
 '''
+
+NAMED_OPERATION = """\
+{i}{i}compute.__name__ = f'operation_{{len({keras}.utils.get_custom_objects())}}'
+{i}{i}{keras}.utils.register_keras_serializable()(compute)  # a model that is loaded finds it by its name
+"""
 
 REGISTERED = '''
 
@@ -445,6 +450,7 @@ def registered(function, name):
 
 WITH_LOSS = '''
 
+@{keras}.utils.register_keras_serializable()
 class AddLoss({keras}.layers.Layer):
 {i}"""Passes on its first input; the mean of the second is a loss of the model."""
 

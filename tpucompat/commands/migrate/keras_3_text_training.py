@@ -76,12 +76,16 @@ def share_optimizer(optimizer, *models):
 
 WITH_METRIC = '''
 
+@{keras}.utils.register_keras_serializable()
 class AddMetric({keras}.layers.Layer):
 {i}"""Passes on its first input, and logs the mean of the second."""
 
-{i}def __init__(self, name):
-{i}{i}super().__init__()
-{i}{i}self.metric = {keras}.metrics.Mean(name=name)
+{i}def __init__(self, metric, **kwargs):
+{i}{i}super().__init__(**kwargs)
+{i}{i}self.metric = {keras}.metrics.Mean(name=metric)
+
+{i}def get_config(self):
+{i}{i}return {{**super().get_config(), 'metric': self.metric.name}}
 
 {i}def call(self, inputs):
 {i}{i}outputs, value = inputs

@@ -121,6 +121,13 @@ LIBRARY_ROWS = (
         "A Lambda may make variables, which are its weights, as up to 2.0.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:store_functions_of_keras",
+        GRAPH_KERAS,
+        ">=2.2",
+        ("*.Lambda._serialize_function_to_config",),
+        "A model whose Lambda has a function of Keras' backend can be loaded, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.standins.keras_losses:register",
         GRAPH_KERAS,
         ">=2.0",
