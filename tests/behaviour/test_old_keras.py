@@ -779,7 +779,7 @@ def test_models_of_layers_have_one_class(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 54)
+    failed = _checks(tmp_path, SCRIPT, 55)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")
