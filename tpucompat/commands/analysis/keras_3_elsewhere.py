@@ -7,7 +7,7 @@ that mean another loss or metric in Keras 3, and leaves everything else as it is
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
+from typing import TYPE_CHECKING, AbstractSet, Any, Iterable, Iterator
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS
@@ -35,13 +35,15 @@ _CHANGES = frozenset(("append", "extend", "insert", "update", "setdefault"))
 def differences(finder: Finder, call: Call) -> Iterator[Difference]:
     """The losses and metrics of a ``compile`` whose texts are not all seen."""
     words = {*LOSSES, *(COSINES if finder.tf1 else ())}
+    # What a script of TensorFlow 2 is given from outside it may well be written for Keras 3.
+    usual = words if finder.tf1 else set()
     for one in parts(argument(call.node, 1, "loss")):
-        names = _words(finder, one, words, words)
+        names = _words(finder, one, words, usual)
         if names:
             yield Difference(BEHAVIOURS["loss_of_text"], one, call.node, " ".join(sorted(names)))
     words = {*METRICS, *METRIC_OBJECTS} if finder.tf1 else {*METRIC_WORDS}
     # As a class has a name of its own, it is known to be a text only where the script says so.
-    usual = {word for word in words if word.islower()}
+    usual = {word for word in words if word.islower() and finder.tf1}
     for position, name in ((2, "metrics"), (5, "weighted_metrics")):
         for one in parts(argument(call.node, position, name)):
             names = _words(finder, one, words, usual)
@@ -68,17 +70,41 @@ def _words(
                 found |= _words(finder, part, known, usual, depth - 1)
         elif not isinstance(one, (ast.Attribute, ast.Subscript, ast.Name, ast.Call)):
             continue
-        elif (
-            isinstance(one, ast.Call)
-            and function is not None
-            and function.node.name not in WRAPPERS
-        ):
-            for value in returned(finder, function.node):
-                found |= _words(finder, value, known, usual, depth - 1)
-                found |= {constant(text) for text in leaves(finder, value)} & known
+        elif made is not one and function is not None and function.node.name not in WRAPPERS:
+            found |= _of_all(finder, returned(finder, function.node), known, usual, depth)
+        elif isinstance(one, ast.Attribute) and one.attr in _attributes(finder):
+            found |= _of_all(finder, _attributes(finder)[one.attr], known, usual, depth)
         elif not _is_object(finder, made, isinstance(one, ast.Call)):
             is_near = isinstance(made, ast.Name) and made.id not in _imported(finder)
             found |= known & _texts(finder) if is_near else usual
+    return found
+
+
+def _of_all(
+    finder: Finder,
+    values: Iterable[ast.AST],
+    known: AbstractSet[str],
+    usual: AbstractSet[str],
+    depth: int,
+) -> set[str]:
+    """The known texts among several expressions, whether they are seen or not."""
+    found: set[str] = set()
+    for value in values:
+        found |= _words(finder, value, known, usual, depth - 1)
+        for leaf in leaves(finder, value):
+            found |= {constant(one) for one in parts(leaf)} & known
+    return found
+
+
+@indexes.once
+def _attributes(finder: Finder) -> dict[str, list[ast.AST]]:
+    """What the script's classes and their objects have: ``loss = 'mse'`` in a class, and ``self.loss = …``."""
+    classes = {id(node) for node in indexes.nodes(finder, ast.ClassDef)}
+    found: dict[str, list[ast.AST]] = {}
+    for (scope, name), values in finder.values.assigned.items():
+        owner, _, attribute = name.rpartition(".")
+        if owner == "self" or (not owner and scope in classes):
+            found.setdefault(attribute, []).extend(values)
     return found
 
 
