@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import cProfile
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from tpucompat.commands.migrate import tree
-from tpucompat.commands.scan import configuration, scanner
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
+
+from tpucompat.commands.migrate import tree  # noqa: E402
+from tpucompat.commands.scan import configuration, scanner  # noqa: E402
 
 #: How many times as many calls a program may need that is four times as long.
 MOST = 4.3
