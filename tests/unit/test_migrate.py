@@ -5143,3 +5143,23 @@ def test_the_items_of_rows_are_the_variables_of_a_loop():
             model.compile('sgd', loss=loss)
         """)
     assert "in [('log_cosh', 1), (cosine_of_angle, 2)]:" in after and "loss_of" not in after
+
+
+@pytest.mark.parametrize(
+    ("handler", "is_rewritten"),
+    [("except Exception as e:", True), ("except:", True), ("except AttributeError:", False)],
+)
+def test_a_training_whose_errors_are_caught_is_no_question_of_what_is_installed(
+    handler, is_rewritten
+):
+    after = migrated(f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile('sgd', 'mse')
+        try:
+            model.fit_generator(batches(), 3, 2)
+        {handler}
+            print('stopped')
+        """)
+    assert ("model.fit(StepsOf(" in after) == is_rewritten
+    assert ("model.fit_generator(" in after) != is_rewritten

@@ -16,8 +16,8 @@ import pytest
 if sys.version_info < (3, 9):
     pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
-from tpucompat.commands.migrate import tree  # noqa: E402
-from tpucompat.commands.scan import configuration, scanner  # noqa: E402
+from tpucompat.commands.migrate import tree
+from tpucompat.commands.scan import configuration, scanner
 
 #: How many times as many calls a program may need that is four times as long.
 MOST = 4.3

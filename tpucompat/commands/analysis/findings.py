@@ -177,7 +177,7 @@ def understand(
 def _open_guards(module: Module) -> None:
     """Takes for unguarded what TensorFlow 2 runs, or has nothing else for."""
     names = module.names
-    if not any(use.guarded for use in names.uses):
+    if not any(use.guarded for use in names.uses) and not any(call.guarded for call in names.calls):
         return
     gone = {id(place.use.node) for place in places(module)}
     trees = [tree for tree in module.trees if tree is not None]

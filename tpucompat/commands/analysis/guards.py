@@ -20,6 +20,12 @@ _VERSIONS = frozenset(
 )
 _UNKNOWN = object()
 _LEAVES = frozenset(("exit", "_exit", "quit", "abort"))
+#: Handlers of any error, and methods that train or use a model: below both, nothing asks what is installed.
+_ANY_ERROR = frozenset(("Exception", "BaseException"))
+_WORK = re.compile(
+    r"(fit|evaluate|predict)(_generator)?|(train|test|predict)_on_batch|train(_and_evaluate)?"
+    r"|compile|save(_weights)?|load_weights|predict_(classes|proba)"
+)
 
 
 Counts = Mapping[str, int]
@@ -145,10 +151,18 @@ def _is_other_way(
     """Whether a program goes on from a handler with all that it uses."""
     if _ends(handler.body) or not _inside(handler.body).isdisjoint(gone):
         return False
+    if getattr(handler.type, "id", "Exception") in _ANY_ERROR and any(map(_works, node.body)):
+        return False
     imports = [one for one in node.body if isinstance(one, (ast.Import, ast.ImportFrom))]
     only = occurrences.unbound(_bound(imports) - _bound(handler.body), node)
     flags = _bound(node.body) & _bound(handler.body)
     return bool(flags) or not occurrences.loaded(only, node)
+
+
+def _works(statement: ast.stmt) -> bool:
+    """Whether a statement trains a model, or uses it."""
+    called = (node.func for node in walk(statement) if isinstance(node, ast.Call))
+    return any(isinstance(one, ast.Attribute) and _WORK.fullmatch(one.attr) for one in called)
 
 
 def _inside(body: list[Any]) -> set[int]:
