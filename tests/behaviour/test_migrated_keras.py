@@ -394,6 +394,71 @@ def test_losses_by_texts_from_elsewhere(tmp_path, monkeypatch):
     assert then[0]["loss"] != then[1]["loss"] and "loss=loss_of(loss)" in after
 
 
+CROSSENTROPIES_OF_SEVERAL = """
+import argparse, json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import layers
+
+LOSS = 'binary_crossentropy'
+args = argparse.ArgumentParser()
+args.add_argument('--loss', default='categorical_crossentropy')
+args.add_argument('--activation', default='softmax')
+args = args.parse_args(['--loss', 'binary_' + 'crossentropy'])
+CONFIG = {'loss': 'categorical_crossentropy'}
+CONFIG['loss'] = args.loss
+
+x = np.linspace(-1, 1, 72).reshape(12, 6).astype('f')
+y = np.eye(3)[[0, 1, 2, 2, 1, 0] * 2]
+kernel = np.linspace(-2, 2, 18).reshape(6, 3)
+told = []
+
+def tell(model, x=x, y=y):
+    model.set_weights([kernel, np.zeros(3)])
+    history = model.fit(x, y, epochs=2, batch_size=4, shuffle=False, verbose=0).history
+    told.append({name: [float(one) for one in history[name]] for name in history})
+
+def build(loss):
+    model = tf.keras.Sequential([layers.Dense(3, activation='softmax', input_shape=(6,))])
+    model.compile('sgd', loss=loss, metrics=['accuracy'])
+    return model
+
+for one in ['mse', 'binary_crossentropy', 'categorical_crossentropy']:
+    tell(build(one))
+for activation in ('softmax', 'sigmoid'):
+    for loss in ('binary_crossentropy', 'categorical_crossentropy'):
+        inputs = layers.Input((6,))
+        model = tf.keras.Model(inputs, layers.Dense(3, activation=activation)(inputs))
+        model.compile('sgd', loss=loss, metrics=['accuracy'])
+        tell(model)
+    model = tf.keras.Sequential([layers.Dense(3, input_dim=6), layers.Activation(activation)])
+    model.compile('sgd', loss='binary_crossentropy', metrics=['acc'])
+    tell(model)
+model = tf.keras.Sequential([layers.Dense(3, input_dim=6), layers.Activation(args.activation)])
+model.compile('sgd', loss=args.loss, metrics=['acc'])
+tell(model)
+model = tf.keras.Sequential()
+model.add(layers.Dense(3, input_dim=6))
+model.add(layers.Softmax())
+model.compile('sgd', loss=CONFIG['loss'], metrics=['accuracy'])
+tell(model)
+model = tf.keras.Sequential([layers.Dense(3, activation='softmax', input_shape=(6,))])
+model.compile('sgd', loss=LOSS, metrics=['accuracy'])
+tell(model)
+model = tf.keras.Sequential([layers.Dense(3, activation='softmax', input_shape=(2, 6))])
+model.compile('sgd', loss=args.loss, metrics=['accuracy'])
+tell(model, x.reshape(6, 2, 6), y.reshape(6, 2, 3))
+print('TOLD ' + json.dumps(told))
+"""
+
+
+def test_crossentropies_where_loss_or_activation_is_one_of_several(tmp_path):
+    then, after = check(tmp_path, CROSSENTROPIES_OF_SEVERAL)
+    assert then[1]["loss"] != then[2]["loss"] and then[1]["acc"] != then[2]["acc"]
+    assert "loss=loss_of(loss), metrics=[accuracy_of(loss)]" in after
+    assert "loss=loss_of(LOSS), metrics=[tf.keras.metrics.BinaryAccuracy('acc')]" in after
+
+
 def test_a_model_is_loaded_with_a_loss_that_migrate_writes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = LOSSES_FROM_ELSEWHERE.replace("loss=loss", "loss='binary_crossentropy'")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import indexes, keras_3_axes
+from tpucompat.commands.analysis import indexes, keras_3_axes, keras_3_unseen
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
@@ -19,6 +19,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     has_several,
     parts,
 )
+from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
@@ -33,6 +34,10 @@ _KINDS = {
 }
 _OF_CLASSES = frozenset((_CATEGORICAL, "CategoricalCrossentropy"))
 _ACTIVATIONS = frozenset(_KINDS.values())
+#: The cross entropies by their texts.
+CROSSENTROPIES = frozenset(name for name in _KINDS if name.islower())
+#: An activation that the script alone does not tell.
+UNSEEN = "?"
 
 
 def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -52,6 +57,26 @@ def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Differenc
                 row = row._replace(how="")
             yield Difference(row, loss, call.node, _name(finder, loss))
     yield from _metric_crossentropies(finder, call)
+
+
+def of_several_activations(finder: Finder, call: Call, loss: ast.AST) -> set[str]:
+    """The cross entropies that a loss may be, where loss or activation is one of several.
+
+    Only those of an output that may have another activation than theirs.
+    """
+    layers = [layer for one, layer in _outputs(finder, call.node) if one is loss and layer]
+    given = {word for layer in layers for word in _activations(finder, layer)}
+    if not given or (_name(finder, loss) and (UNSEEN not in given and len(given) == 1)):
+        return set()
+    of_steps = finder.tf1 and any((keras_3_axes.of_output(finder, one) or 0) > 2 for one in layers)
+    words = _texts(finder, loss)
+    return {one for one in words if given != {_KINDS[one]} or (of_steps and one in _OF_CLASSES)}
+
+
+def _texts(finder: Finder, loss: ast.AST) -> set[str]:
+    """The cross entropies that a loss may be by a text, whether it is seen or not."""
+    seen = {constant(one) for one in leaves(finder, loss)} & CROSSENTROPIES
+    return seen | keras_3_unseen.words(finder, loss, CROSSENTROPIES, CROSSENTROPIES)
 
 
 #: Functions that compute something else -> their rows.
@@ -100,7 +125,21 @@ def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:
         outputs = [one for one in outputs if constant(_keyword(one[1], "name")) in names]
     elif len(outputs) > 1 or has_several(finder, call):
         row = row._replace(how="")
-    return row if any(_is_binary(finder, *one) for one in outputs) else None
+    if any(_is_binary(finder, *one) for one in outputs):
+        return row
+    if any(_may_be_binary(finder, *one) for one in outputs):
+        is_inside = any(one is text for one in walk(call.node))
+        loss = argument(call.node, 1, "loss")
+        is_named = isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript))
+        by_loss = table.BEHAVIOURS["accuracy_of_loss"]
+        return by_loss if row.how and is_inside and is_named else by_loss._replace(how="")
+    return None
+
+
+def _may_be_binary(finder: Finder, loss: ast.AST, layer: ast.Call | None) -> bool:
+    """Whether a loss is one of several, one of them that of units that are true or false."""
+    units = {_units(layer)} - {1} if layer is not None else _has_other_units(finder)
+    return bool(units and not _name(finder, loss) and _BINARY in _texts(finder, loss))
 
 
 #: Metrics of Keras 3 that put a row of targets beside a column of predictions, as they are -> whether they are
@@ -141,7 +180,8 @@ def _keyword(layer: ast.Call | None, name: str) -> ast.expr | None:
 
 def _is_binary(finder: Finder, loss: ast.AST, layer: ast.Call | None) -> bool:
     """Whether a loss is that of several units, each of them true or false."""
-    if _name(finder, loss) not in (_BINARY, "BinaryCrossentropy"):
+    texts = {constant(one) for one in leaves(finder, loss)}
+    if texts != {_BINARY} and _name(finder, loss) not in (_BINARY, "BinaryCrossentropy"):
         return False
     if layer is not None:
         return _units(layer) != 1
@@ -188,19 +228,33 @@ def _units(layer: ast.Call) -> object:
 
 def _activation(finder: Finder, layer: ast.Call) -> str:
     """``softmax`` or ``sigmoid``, as far as Keras 3 knows what they were given; else ""."""
+    found = _activations(finder, layer)
+    return found.pop() if len(found) == 1 and UNSEEN not in found else ""
+
+
+def _activations(finder: Finder, layer: ast.Call) -> set[str]:
+    """Which of the two a layer may have; `UNSEEN` where the script alone does not tell."""
     below = below_keras(finder.values.called.get(id(layer), ""))
     if below == "layers.Softmax":
-        return "softmax"
+        return {"softmax"}
     value: Any = keyword(layer, "activation")
     if below == "layers.Activation":
         value = argument(layer, 0, "activation")
     elif below == "layers.Dense" and value is None:
         value = argument(layer, 1, "activation")
-    word = constant(value)
-    if value is not None and not isinstance(word, str):
-        head, _, word = below_keras(finder.values.used.get(id(value), "")).rpartition(".")
-        word = word if head == "activations" else ""
-    return str(word) if below.startswith("layers.") and word in _ACTIVATIONS else ""
+    if value is None or not below.startswith("layers."):
+        return set()
+    return {_word(finder, one) for one in leaves(finder, value)} & {*_ACTIVATIONS, UNSEEN}
+
+
+def _word(finder: Finder, activation: ast.AST) -> str:
+    if isinstance(activation, ast.Constant):
+        return str(activation.value)
+    name = finder.values.used.get(id(activation), "")
+    head, _, word = below_keras(name).rpartition(".")
+    if head == "activations":
+        return word
+    return "" if name or isinstance(activation, (ast.Call, ast.Lambda)) else UNSEEN
 
 
 def _last_layers(finder: Finder, compiled: ast.Call) -> Iterator[ast.Call]:
@@ -214,12 +268,13 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
     values = finder.values
     added = reversed(_added(finder).get((values.scope(model), key(model)), ()))
     newest: ast.Call | None = next((one for one in added if one.lineno <= line), None)
-    if newest is not None:
+    found = values.values(model) if not isinstance(model, ast.Call) else [model]
+    before = [one for one in found if getattr(one, "lineno", line) <= line]
+    made: Any = (before or found or [None])[-1]
+    if newest is not None and (not before or made.lineno <= newest.lineno):
         if newest.args and isinstance(newest.args[0], ast.Call):
             yield newest.args[0]
         return
-    found = values.values(model) if not isinstance(model, ast.Call) else [model]
-    made: Any = found[-1] if found else None
     if not isinstance(made, ast.Call) or not depth:
         return
     below = below_keras(values.called.get(id(made), ""))

@@ -1242,6 +1242,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "TensorFlow 1 chose the accuracy by the loss, Keras 3 chooses it by the shapes.",
         tf1=True,
     ),
+    "accuracy_of_loss": Row(
+        "metrics=['accuracy'] beside loss=name",
+        "metrics=[accuracy_of(name)], by a function added to the script",
+        "accuracy_of_loss",
+        BEHAVIOUR,
+        "TensorFlow 1 chose the accuracy by the loss, Keras 3 chooses it by the shapes.",
+        tf1=True,
+    ),
     "metric_word": Row(
         "metrics=['AUC', 'logcosh']",
         "metrics=[tf.keras.metrics.AUC()]",

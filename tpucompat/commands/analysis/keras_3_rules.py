@@ -90,7 +90,7 @@ WRAPPERS = frozenset(
         *("in_order", "with_columns", "of_columns", "of_probabilities"),
         *("binary_crossentropy_of_probabilities", "without_padding", "cosine_of_angle"),
         *("logging_lr", "as_compiled", "by_line", "EpochsOf", "StepsOf", "first_of", "of_any_size"),
-        *("loss_of", "metric_of"),
+        *("loss_of", "metric_of", "crossentropy_by_activation", "accuracy_of"),
     )
 )
 

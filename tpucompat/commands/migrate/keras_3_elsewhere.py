@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Mapping
 
+from tpucompat.commands.analysis.keras_3_losses import CROSSENTROPIES
 from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
     LOSSES,
@@ -13,7 +15,13 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.commands.migrate.keras_3_text_training import LOSS_OF, METRIC_OF
+from tpucompat.commands.migrate.keras_3_text_training import (
+    ACCURACY_OF,
+    CROSSENTROPY_BY_ACTIVATION,
+    LOSS_OF,
+    METRIC_OF,
+)
+from tpucompat.names.used import argument
 
 
 def _names(self: Rewriter, one: Difference) -> list[str]:
@@ -34,7 +42,20 @@ def _loss_of_text(self: Rewriter, one: Difference) -> bool:
     names = _names(self, one)
     if COSINES.intersection(names) and not self.define("cosine_of_angle", written.COSINE):
         return False
-    made = {name: repr(LOSSES[name]) if name in LOSSES else "cosine_of_angle" for name in names}
+    if CROSSENTROPIES.intersection(names):
+        name = "binary_crossentropy_of_probabilities"
+        if not self.define(name, written.BINARY_CROSSENTROPY):
+            return False
+        if not self.define("crossentropy_by_activation", CROSSENTROPY_BY_ACTIVATION):
+            return False
+    made = {
+        name: repr(LOSSES[name])
+        if name in LOSSES
+        else f"crossentropy_by_activation('{name}')"
+        if name in CROSSENTROPIES
+        else "cosine_of_angle"
+        for name in names
+    }
     return _wrap(self, one, "loss_of", LOSS_OF, made)
 
 
@@ -49,7 +70,18 @@ def _metric_of_text(self: Rewriter, one: Difference) -> bool:
     return _wrap(self, one, "metric_of", METRIC_OF, made)
 
 
+def _accuracy_of_loss(self: Rewriter, one: Difference) -> bool:
+    given = argument(one.call, 1, "loss") if isinstance(one.call, ast.Call) else None
+    if given is None:
+        return False
+    cell = self.cell(one.node)
+    loss = self.context.texts[cell].source(given)
+    defined = self.define("accuracy_of", ACCURACY_OF)
+    return defined and self.context.replace(one.node, cell, f"accuracy_of({loss})")
+
+
 REWRITINGS: dict[str, Rewriting] = {
     "loss_of_text": _loss_of_text,
+    "accuracy_of_loss": _accuracy_of_loss,
     "metric_of_text": _metric_of_text,
 }

@@ -200,6 +200,25 @@ def metric_function(identifier):
 {i}return found if is_function else {keras}.metrics.get(identifier)
 '''
 
+CROSSENTROPY_BY_ACTIVATION = '''
+
+def crossentropy_by_activation(name):
+{i}"""A cross entropy of probabilities, unless its own activation has made them."""
+{i}loss = getattr({keras}.losses, name)
+{i}activation = 'Sigmoid' if name == 'binary_crossentropy' else 'Softmax'
+
+{i}@functools.wraps(loss)
+{i}def compute(y_true, y_pred):
+{i}{i}made = getattr(getattr(y_pred, 'op', None), 'type', '')
+{i}{i}if made == activation and (name != 'categorical_crossentropy' or len(y_pred.shape) < 3):
+{i}{i}{i}return loss(y_true, y_pred)
+{i}{i}if name == 'binary_crossentropy':
+{i}{i}{i}return binary_crossentropy_of_probabilities(y_true, y_pred)
+{i}{i}return loss(y_true, {tf}.identity(y_pred))
+
+{i}return compute
+'''
+
 LOSS_OF = '''
 
 def loss_of(identifier):
@@ -211,6 +230,14 @@ def loss_of(identifier):
 {i}known = {{
 LINES{i}}}
 {i}return known.get(identifier, identifier) if isinstance(identifier, str) else identifier
+'''
+
+ACCURACY_OF = '''
+
+def accuracy_of(loss):
+{i}"""The accuracy that TensorFlow 1 chose by the loss."""
+{i}name = getattr(loss, 'name', getattr(loss, '__name__', loss))
+{i}return {keras}.metrics.BinaryAccuracy('acc') if name == 'binary_crossentropy' else 'acc'
 '''
 
 METRIC_OF = '''
