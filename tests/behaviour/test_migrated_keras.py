@@ -459,6 +459,50 @@ def test_crossentropies_where_loss_or_activation_is_one_of_several(tmp_path):
     assert "loss=loss_of(LOSS), metrics=[tf.keras.metrics.BinaryAccuracy('acc')]" in after
 
 
+WORDS_FROM_ELSEWHERE = """
+import argparse, json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import layers
+
+ACTIVATION = 'hard_sigmoid'
+CONFIG = {'activation': 'hard_sigmoid'}
+args = argparse.ArgumentParser()
+args.add_argument('--activation', default='relu', choices=['relu', 'hard_sigmoid'])
+args.add_argument('--constraint', default='unit_norm')
+args = args.parse_args(['--activation', 'hard_' + 'sigmoid', '--constraint', 'max' + 'norm'])
+x = np.linspace(-3, 3, 48).reshape(8, 6).astype('f')
+told = []
+
+def tell(name, *all_layers):
+    model = tf.keras.Sequential([layers.InputLayer((6,)), *all_layers])
+    model.compile('sgd', 'mse')
+    model.set_weights([np.linspace(-2, 2, one.size).reshape(one.shape) for one in model.get_weights()])
+    model.fit(x, x[:, :2], epochs=2, batch_size=4, shuffle=False, verbose=0)
+    told.append([name, model.predict(x[:2]).tolist(), model.get_weights()[0].tolist()])
+
+def build(activation='tanh', constraint=None, initializer='constant'):
+    return layers.Dense(2, activation, kernel_constraint=constraint, bias_initializer=initializer)
+
+for name in ('tanh', 'hard_sigmoid'):
+    tell('model_%s.h5' % name, build(name))
+for name in ['maxnorm', 'max_norm', 'nonneg', 'unitnorm']:
+    tell(name, build('tanh', name))
+tell(ACTIVATION, build(args.activation, args.constraint))
+tell('own', layers.Dense(2), layers.Activation(args.activation))
+tell('both', layers.Dense(2), layers.Activation(ACTIVATION if ACTIVATION == 'hard_sigmoid' else 'tanh'))
+tell('get', layers.Dense(2, activation=tf.keras.activations.get(ACTIVATION)))
+tell('steps', layers.Reshape((2, 3)), layers.LSTM(2, recurrent_activation=CONFIG['activation']))
+print('TOLD ' + json.dumps(told))
+"""
+
+
+def test_words_of_layers_from_elsewhere(tmp_path):
+    then, after = check(tmp_path, WORDS_FROM_ELSEWHERE)
+    assert then[0][1] != then[1][1] and "ACTIVATION = 'hard_sigmoid'" in after
+    assert "Activation(activation_of(args.activation))" in after
+
+
 def test_a_model_is_loaded_with_a_loss_that_migrate_writes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = LOSSES_FROM_ELSEWHERE.replace("loss=loss", "loss='binary_crossentropy'")

@@ -5142,7 +5142,9 @@ def test_the_items_of_rows_are_the_variables_of_a_loop():
             model = tf.keras.Sequential([tf.keras.layers.Dense(size)])
             model.compile('sgd', loss=loss)
         """)
-    assert "in [('log_cosh', 1), (cosine_of_angle, 2)]:" in after and "loss_of" not in after
+    assert (
+        "in [('logcosh', 1), ('cosine_proximity', 2)]:" in after and "loss=loss_of(loss)" in after
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tpucompat.commands.analysis import (
     keras_3_files,
     keras_3_identifiers,
     keras_3_labels,
+    keras_3_layer_words,
     keras_3_logs,
     keras_3_loops,
     keras_3_losses,
@@ -102,6 +103,7 @@ _RULES = (
     *keras_3_batches.RULES,
     *keras_3_labels.RULES,
     *keras_1_rules.RULES,
+    keras_3_layer_words.words,
     keras_3_words.optimizers,
 )
 

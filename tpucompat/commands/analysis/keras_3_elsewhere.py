@@ -19,7 +19,8 @@ from tpucompat.commands.analysis.keras_3_rules import (
     Difference,
     parts,
 )
-from tpucompat.names.used import Call, argument
+from tpucompat.commands.analysis.keras_3_texts import far
+from tpucompat.names.used import Call, argument, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -32,6 +33,7 @@ def differences(finder: Finder, call: Call) -> Iterator[Difference]:
     usual = words if finder.tf1 else set()
     for one in parts(argument(call.node, 1, "loss")):
         names = keras_3_unseen.words(finder, one, words, usual)
+        names |= {constant(text) for text in far(finder, one)} & {*LOSSES, *COSINES}
         names |= keras_3_losses.of_several_activations(finder, call, one)
         if names:
             yield Difference(BEHAVIOURS["loss_of_text"], one, call.node, " ".join(sorted(names)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import keras_3_layer_words
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import COSINES, LOSSES, Difference
-from tpucompat.commands.analysis.keras_3_texts import leaves
-from tpucompat.commands.analysis.keras_3_values import WORDS
+from tpucompat.commands.analysis.keras_3_texts import far, leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant
 
@@ -40,7 +40,9 @@ def differences(finder: Finder) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["serialized"], call.node, call.node)
         elif last in _ARGUMENTS and given is not None:
             made[id(call.node)] = module
-            yield from _of_call(finder, call, module, list(leaves(finder, given)))
+            yield from _of_call(finder, call, module, given)
+            if module[:-1] in keras_3_layer_words.WORDS:
+                yield from keras_3_layer_words.of_value(finder, call, module[:-1], given)
     for node in finder.nodes if made else ():
         owner: Any = node.value if isinstance(node, ast.Attribute) else None
         if isinstance(node, ast.Call) and key(node.func) == "type" and len(node.args) == 1:
@@ -67,11 +69,13 @@ def _rows(finder: Finder) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["accuracy_of_rows"], one, one)
 
 
-def _of_call(finder: Finder, call: Call, module: str, given: list[ast.AST]) -> Iterator[Difference]:
-    texts = [one for one in given if isinstance(constant(one), str)]
+def _of_call(finder: Finder, call: Call, module: str, given: ast.AST) -> Iterator[Difference]:
+    found = list(leaves(finder, given))
+    texts = [one for one in found if isinstance(constant(one), str)]
+    elsewhere = list(far(finder, given))
     if module == "metrics":
         unknown = [
-            one for one in given if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript))
+            one for one in found if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript))
         ]
         row = table.BEHAVIOURS["metric_function"]
         if any(constant(one) in _OTHER_METRICS for one in texts):
@@ -80,7 +84,10 @@ def _of_call(finder: Finder, call: Call, module: str, given: list[ast.AST]) -> I
             yield Difference(row, call.node.func, call.node)
     for text in texts:
         word = constant(text)
-        if module == "losses" and word in LOSSES:
+        if module == "losses" and text in elsewhere:
+            if word in (*LOSSES, *COSINES):
+                yield Difference(table.BEHAVIOURS["loss_of_text"], given, call.node, word)
+        elif module == "losses" and word in LOSSES:
             is_named = any(getattr(one, "attr", "") == "__name__" for one in finder.nodes)
             row = table.BEHAVIOURS["loss_name"]
             yield Difference(
@@ -88,9 +95,3 @@ def _of_call(finder: Finder, call: Call, module: str, given: list[ast.AST]) -> I
             )
         elif module == "losses" and word in COSINES:
             yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
-        elif module == "activations" and word == "hard_sigmoid":
-            yield Difference(table.BEHAVIOURS["hard_sigmoid"], text, call.node, "text")
-        elif word in WORDS.get(module[:-1], {}):
-            now = WORDS[module[:-1]][word]
-            row = table.BEHAVIOURS["word"]._replace(how="text" if now else "")
-            yield Difference(row, text, call.node, now)

@@ -1297,6 +1297,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 knows fewer names.",
         keras_2=True,
     ),
+    "word_of_text": Row(
+        "Dense(8, activation=name, kernel_constraint=name)",
+        "activation_of(name), constraint_of(name), by functions added to the script",
+        "word_of_text",
+        BEHAVIOUR,
+        "Keras 3's hard_sigmoid has another slope; some initializers and constraints have other names.",
+        keras_2=True,
+    ),
     "crossentropy": Row(
         "softmax and binary_crossentropy, sigmoid and categorical_crossentropy",
         "the loss of the probabilities, by a function added to the script",

@@ -91,20 +91,15 @@ WRAPPERS = frozenset(
         *("binary_crossentropy_of_probabilities", "without_padding", "cosine_of_angle"),
         *("logging_lr", "as_compiled", "by_line", "EpochsOf", "StepsOf", "first_of", "of_any_size"),
         *("loss_of", "metric_of", "crossentropy_by_activation", "accuracy_of"),
+        *("activation_of", "constraint_of", "initializer_of"),
     )
 )
 
 
 @of_calls(below=("",))
 def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    package, _, last = below.rpartition(".")
+    last = below.rpartition(".")[2]
     row = table.BEHAVIOURS["hard_sigmoid"]
-    if package == "layers" or last == "Activation":
-        words = [word.value for word in call.node.keywords if "activation" in (word.arg or "")]
-        for value in (*words, *call.node.args):
-            for text in leaves(finder, value):
-                if constant(text) == "hard_sigmoid":
-                    yield Difference(row, text, call.node, "text")
     if last in ("CuDNNLSTM", "CuDNNGRU"):
         yield Difference(table.BEHAVIOURS["cudnn"], call.node, call.node, last)
     if finder.tf1 and last in ("LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM2D"):

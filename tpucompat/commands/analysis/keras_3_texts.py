@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import indexes
-from tpucompat.names.used import constant, index_of, keyword
+from tpucompat.names.used import constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -40,6 +40,21 @@ def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Itera
         yield node
     for one in parts:
         yield from leaves(finder, one, seen)
+
+
+def far(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
+    """What an expression may be that is written elsewhere.
+
+    The script may also print such a text, compare it or make a name of it.
+    """
+    inside = {id(one) for one in walk(node)}
+    return (one for one in leaves(finder, node) if id(one) not in inside)
+
+
+def near(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
+    """What an expression may be that is written in it."""
+    inside = {id(one) for one in walk(node)}
+    return (one for one in leaves(finder, node) if id(one) in inside)
 
 
 def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST]:

@@ -9,13 +9,15 @@ from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, parts
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import key
-from tpucompat.names.used import constant
+from tpucompat.names.used import constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 #: Methods that change a list or dictionary after it was made.
 _CHANGES = frozenset(("append", "extend", "insert", "update", "setdefault"))
+#: Methods that make an object of another.
+_MAKES = frozenset(("clone", "from_config"))
 
 
 def words(
@@ -88,7 +90,7 @@ def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
     first = key(made).partition(".")[0]
     if name.partition(".")[0] in ("tensorflow", "keras"):
         return not name.startswith(("tensorflow.contrib.training", "tensorflow.app"))
-    if last in _defined(finder) or last in WRAPPERS:
+    if last in _defined(finder) or last in WRAPPERS or (is_called and last in _MAKES):
         return True
     if isinstance(made, ast.Subscript) and isinstance(made.value, ast.Call):
         return finder.values.called.get(id(made.value), "").endswith(".get_custom_objects")
@@ -129,6 +131,8 @@ def _changed(finder: Finder) -> set[str]:
 
 @indexes.once
 def _texts(finder: Finder) -> set[str]:
-    """All texts of the script."""
-    texts = (constant(node) for node in indexes.nodes(finder, ast.Constant))
-    return {text for text in texts if isinstance(text, str)}
+    """All texts of the script, but for those of functions that migrate wrote."""
+    functions = (one for one in indexes.nodes(finder, ast.FunctionDef) if one.name in WRAPPERS)
+    written = {id(node) for function in functions for node in walk(function)}
+    texts = (one for one in indexes.nodes(finder, ast.Constant) if id(one) not in written)
+    return {one.value for one in texts if isinstance(one.value, str)}

@@ -10,7 +10,6 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_results import bests as bests
 from tpucompat.commands.analysis.keras_3_results import number_methods
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import (
     MODELS,
     OPTIMIZER,
@@ -355,26 +354,6 @@ def _yielded(finder: Finder, function: ast.AST) -> list[Any]:
     return [one.value for one in walk(function) if isinstance(one, ast.Yield)]
 
 
-#: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
-WORDS = {
-    "initializer": {"constant": "zeros", "Constant": "zeros"},
-    "regularizer": {"l1_l2": ""},
-    "constraint": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
-}
-
-
-@of_calls(below=("layers.",))
-def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """``kernel_constraint='maxnorm'``"""
-    for given in call.node.keywords if below.startswith("layers.") else ():
-        known = WORDS.get((given.arg or "").rpartition("_")[2], {})
-        for text in leaves(finder, given.value) if known else ():
-            if constant(text) in known:
-                now = known[constant(text)]
-                row = table.BEHAVIOURS["word"]._replace(how="text" if now else "")
-                yield Difference(row, text, call.node, now)
-
-
 @of_calls("random.seed")
 def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
@@ -505,7 +484,6 @@ RULES = (
     number_methods,
     built,
     unbuilt,
-    words,
     python_random,
     yielded_inputs,
     class_weight,

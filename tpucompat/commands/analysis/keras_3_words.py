@@ -27,7 +27,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     Difference,
     parts,
 )
-from tpucompat.commands.analysis.keras_3_texts import item, leaves
+from tpucompat.commands.analysis.keras_3_texts import item, leaves, near
 from tpucompat.commands.analysis.keras_values import OPTIMIZER
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
@@ -85,7 +85,7 @@ def compiled(finder: Finder) -> Iterator[Difference]:
             for text in metrics(finder, value):
                 yield from _metric(finder, call, text, constant(text))
         losses = parts(argument(call.node, 1, "loss"))
-        for text in (text for one in losses for text in leaves(finder, one)):
+        for text in (text for one in losses for text in near(finder, one)):
             if constant(text) in LOSSES:
                 yield Difference(BEHAVIOURS["loss_name"], text, call.node, LOSSES[constant(text)])
             elif constant(text) in COSINES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
+from tpucompat.commands.analysis.keras_3_layer_words import WORDS
 from tpucompat.commands.analysis.keras_3_losses import CROSSENTROPIES
 from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
@@ -20,6 +21,7 @@ from tpucompat.commands.migrate.keras_3_text_training import (
     CROSSENTROPY_BY_ACTIVATION,
     LOSS_OF,
     METRIC_OF,
+    WORD_OF,
 )
 from tpucompat.names.used import argument
 
@@ -80,8 +82,22 @@ def _accuracy_of_loss(self: Rewriter, one: Difference) -> bool:
     return defined and self.context.replace(one.node, cell, f"accuracy_of({loss})")
 
 
+def _word_of_text(self: Rewriter, one: Difference) -> bool:
+    if one.name == "activation" and not self.define("hard_sigmoid", written.HARD_SIGMOID):
+        return False
+    known = {old: new for old, new in WORDS[one.name].items() if new}
+    lines = "".join(
+        f"{{i}}{{i}}'{old}': {new if one.name == 'activation' else repr(new)},\n"
+        for old, new in known.items()
+    )
+    function = f"{one.name}_of"
+    template = WORD_OF.replace("LINES", lines).replace("KIND", one.name)
+    return self.define(function, template) and self.wrap(one.node, f"{function}(", ")")
+
+
 REWRITINGS: dict[str, Rewriting] = {
     "loss_of_text": _loss_of_text,
     "accuracy_of_loss": _accuracy_of_loss,
+    "word_of_text": _word_of_text,
     "metric_of_text": _metric_of_text,
 }

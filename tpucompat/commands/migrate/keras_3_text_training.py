@@ -240,6 +240,15 @@ def accuracy_of(loss):
 {i}return {keras}.metrics.BinaryAccuracy('acc') if name == 'binary_crossentropy' else 'acc'
 '''
 
+WORD_OF = '''
+
+def KIND_of(identifier):
+{i}"""The KIND that Keras 2 knew by a name."""
+{i}known = {{
+LINES{i}}}
+{i}return known.get(identifier, identifier) if isinstance(identifier, str) else identifier
+'''
+
 METRIC_OF = '''
 
 def metric_of(identifier):
