@@ -202,6 +202,7 @@ def test_fractional_steps_count_up(ran):
 
 def test_initial_epoch(ran):
     assert ran["initial_epoch"]["epochs"] == [3, 4]
+    assert ran["initial_epoch"]["nb_epoch"] == [0, 1]
 
 
 def test_training_lowers_the_loss(ran):

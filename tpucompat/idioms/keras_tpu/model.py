@@ -245,6 +245,7 @@ class KerasTPUModel(_Model):
     ) -> Any:
         """Trains as ``keras.Model.fit``; ``x`` may also be a function that returns a Dataset."""
         kwargs.pop("_pipeline", None)  # 1.13: whether infeed and computation overlap.
+        epochs = kwargs.pop("nb_epoch", epochs)  # Keras 1's name, which 1.15 takes instead.
         x, y, sample_weight = self._unwrapped(
             x, y, sample_weight, steps_per_epoch, "steps_per_epoch"
         )
