@@ -5135,6 +5135,16 @@ def test_metrics_by_texts_from_elsewhere_are_looked_up(source):
     assert "metrics=metric_of(metrics))" in after and "'accuracy': lambda: 'acc'," in after
 
 
+def test_metrics_of_a_loop_keep_the_texts_that_a_script_may_print():
+    loop = "for metric in ['accuracy', 'cosine_proximity']:\n"
+    after = migrated(
+        "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        + loop
+        + "    model.compile('sgd', 'mse', metrics=[metric])\n    print(metric)\n"
+    )
+    assert loop in after and "metrics=[metric_of(metric)]" in after
+
+
 def test_the_items_of_rows_are_the_variables_of_a_loop():
     after = migrated("""\
         import tensorflow as tf

@@ -6,6 +6,7 @@ that mean another loss or metric in Keras 3, and leaves everything else as it is
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import keras_3_losses, keras_3_unseen
@@ -19,8 +20,8 @@ from tpucompat.commands.analysis.keras_3_rules import (
     Difference,
     parts,
 )
-from tpucompat.commands.analysis.keras_3_texts import far
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.commands.analysis.keras_3_texts import far, leaves
+from tpucompat.names.used import Call, argument, constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -43,6 +44,19 @@ def differences(finder: Finder, call: Call) -> Iterator[Difference]:
     for position, name in ((2, "metrics"), (5, "weighted_metrics")):
         for one in parts(argument(call.node, position, name)):
             names = keras_3_unseen.words(finder, one, words, usual)
+            inside = {id(node) for node in walk(one)}
+            texts = (text for text in metrics(finder, one) if id(text) not in inside)
+            names |= {constant(text) for text in texts} & words
             if names:
                 row = BEHAVIOURS["metric_of_text"]
                 yield Difference(row, one, call.node, " ".join(sorted(names)))
+
+
+def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
+    """The texts that metrics are named by, of what ``compile`` takes for them."""
+    for part in parts(value):
+        for one in leaves(finder, part):
+            if isinstance(one, (ast.Dict, ast.List, ast.Tuple)):
+                yield from metrics(finder, one)
+            elif constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
+                yield one

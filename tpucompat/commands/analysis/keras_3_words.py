@@ -31,7 +31,7 @@ from tpucompat.commands.analysis.keras_3_texts import item, leaves, near
 from tpucompat.commands.analysis.keras_values import OPTIMIZER
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -82,8 +82,9 @@ def compiled(finder: Finder) -> Iterator[Difference]:
                 found = keras_3_losses.unaligned(finder, call, metric)
                 if found is not None:
                     yield found
-            for text in metrics(finder, value):
-                yield from _metric(finder, call, text, constant(text))
+            inside = {id(node) for node in walk(value)} if value is not None else set()
+            for text in keras_3_elsewhere.metrics(finder, value):
+                yield from _metric(finder, call, text, constant(text), id(text) in inside)
         losses = parts(argument(call.node, 1, "loss"))
         for text in (text for one in losses for text in near(finder, one)):
             if constant(text) in LOSSES:
@@ -92,27 +93,19 @@ def compiled(finder: Finder) -> Iterator[Difference]:
                 yield Difference(BEHAVIOURS["cosine"], text, call.node)
 
 
-def _metric(finder: Finder, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
-    if word in METRIC_OBJECTS:
+def _metric(
+    finder: Finder, call: Call, text: ast.AST, word: str, is_inside: bool
+) -> Iterator[Difference]:
+    if word in METRIC_OBJECTS and is_inside:
         row = BEHAVIOURS["metric_word" if word in METRIC_WORDS else "metric_object"]
         yield Difference(row, text, call.node, METRIC_OBJECTS[word])
         return
-    name = METRICS.get(word, "acc")
+    name = METRICS.get(word, "acc" if word == "acc" else "")
     other = keras_3_losses.accuracy(finder, call, text) if name == "acc" else None
     if other is not None:
         yield Difference(other, text, call.node, "BinaryAccuracy('acc')")
-    if word != "acc" and not (other and other.how):
+    if is_inside and word != "acc" and not (other and other.how):
         yield Difference(BEHAVIOURS["metric_name"], text, call.node, name)
-
-
-def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
-    """The texts that metrics are named by, of what ``compile`` takes for them."""
-    for part in parts(value):
-        for one in leaves(finder, part):
-            if isinstance(one, (ast.Dict, ast.List, ast.Tuple)):
-                yield from metrics(finder, one)
-            elif constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
-                yield one
 
 
 @indexes.once
