@@ -341,6 +341,18 @@ def test_a_script_asks_for_keras_2_for_its_modules(tmp_path, script):
     assert main.count(_ASKS) == 1 and b"TODO" not in main + model
 
 
+def test_models_are_of_keras_2_where_their_process_has_it(tmp_path):
+    train = (
+        "import tensorflow as tf\nimport model\nif __name__ == '__main__':\n"
+        "  net = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "  net.compile('rmsprop', 'mse', metrics=['accuracy'])\n  net.fit(model.net(1), 2)\n"
+    )
+    main, _ = _script_and_module(tmp_path, train, _SLIM)
+    assert b"import tf_keras\n" in main and b"update_step" not in main
+    main, _ = _script_and_module(tmp_path, train, "def net(x):\n  return x\n")
+    assert b"tf_keras" not in main and b"class OuterEpsilonRMSprop(" in main
+
+
 def _script_and_module(folder, script, module):
     """Both afterwards; a second pass has to leave them as they are."""
     paths = [folder / "main.py", folder / "model.py"]

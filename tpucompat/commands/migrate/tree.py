@@ -143,7 +143,7 @@ def _programs(
         path: stays[path] or wanted[path] or plan.uses_keras(context)
         for path, context in contexts.items()
     }
-    of_keras_2 = _of_keras_2(imports, contexts, wanted)
+    of_keras_2, keras_2_only = _of_keras_2(imports, contexts, wanted)
     of_contrib = {path: contrib_modules.modules(one) for path, one in contexts.items()}
     done: set[str] = set()
     groups = list(imports.programs(shared))
@@ -167,7 +167,7 @@ def _programs(
                 unsafe=unsafe,
                 together=together,
                 with_loop=loop,
-                version=version,
+                version=2 if path in keras_2_only and not with_loop else version,
                 keras_2=of_keras_2[path],
                 homes=beside,
             )
@@ -200,8 +200,12 @@ def _as_spelled(
 
 def _of_keras_2(
     imports: Imports, contexts: Mapping[str, Context], with_loop: Mapping[str, bool]
-) -> Mapping[str, plan.Keras2]:
-    """What asks for Keras 2 where a file needs it: a training loop, or else the script that imports it."""
+) -> tuple[Mapping[str, plan.Keras2], set[str]]:
+    """What asks for Keras 2 where a file needs it: a training loop, or else the script that imports it.
+
+    Returns:
+      That of each file, and the files whose every process has Keras 2.
+    """
     loops = {
         path for path in contexts if with_loop[path]
     }  # the module beside them completes tf_slim
@@ -212,8 +216,8 @@ def _of_keras_2(
     wanted: set[str] = set()
     asked: set[str] = set()
     slim: set[str] = set()
-    for path in contexts:
-        reached = imports.reached([path])
+    reach = {path: imports.reached([path]) for path in contexts}
+    for path, reached in reach.items():
         is_wanting = path in scripts and bool(needed & reached) and not asking & reached
         if is_wanting:
             wanted.add(path)
@@ -221,7 +225,10 @@ def _of_keras_2(
             asked |= reached - scripts
         if path in scripts and of_slim & reached and not loops & reached:
             slim.add(path)
-    return {path: plan.Keras2(path in wanted, path in asked, path in slim) for path in contexts}
+    with_keras_2 = {path for path in contexts if (needed | asking) & reach[path]}
+    keras_2_only = imports.reached(with_keras_2) - imports.reached(scripts - with_keras_2)
+    found = {path: plan.Keras2(path in wanted, path in asked, path in slim) for path in contexts}
+    return found, keras_2_only
 
 
 def _take_names(imports: Imports) -> None:
