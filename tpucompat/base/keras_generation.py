@@ -40,7 +40,7 @@ def graph_keras() -> Any:
 
 
 def offer() -> None:
-    """Sets the variable where the user has not, tf-keras is installed and TensorFlow leaves a choice.
+    """Sets the variable, if unset, where TensorFlow has a choice and tf-keras is installed.
 
     The libraries that a script imports next may touch ``tf.keras`` (tensorflow-hub 0.16 does), before
     anything of the script calls :func:`choose`. TensorFlow is not imported.
