@@ -164,5 +164,17 @@ def test_a_change_is_seen(tmp_path, monkeypatch):
     assert any(each.endswith("Module.name") for each in changed)
 
 
+def test_a_library_may_touch_keras_between_the_import_of_v1_and_its_use():
+    script = (
+        "import tpucompat.v1 as tf\nimport tensorflow\ntensorflow.keras.Model\n"
+        "from tpucompat.v1.contrib.layers import l2_regularizer\n"
+        "print(tf.Session().run(l2_regularizer(1.0)(tf.ones(2))))\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "TF_USE_LEGACY_KERAS"}
+    environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(tpucompat.__file__))
+    done = subprocess.run([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout.decode().strip()) == (0, "1.0")
+
+
 if __name__ == "__main__":
     main()

@@ -403,6 +403,33 @@ def test_gradients_of_rows_are_dense_on_one_replica_too(tmp_path):
     assert printed[0] == "rows" and len(printed) >= 11
 
 
+NORMALIZED = (
+    TAGS.replace(
+        "def model_fn",
+        """class BatchNormalization(tf.layers.BatchNormalization):
+    def _moments(self, inputs, reduction_axes, keep_dims):
+        mean, variance = super(BatchNormalization, self)._moments(
+            inputs, reduction_axes, keep_dims=keep_dims)
+        shards = tf.contrib.tpu.python.tpu.tpu_function.get_tpu_context().number_of_shards or 1
+        return tf.contrib.tpu.cross_replica_sum(mean) / shards, 2 * variance
+class Quiet(BatchNormalization):
+    def _moments(self, inputs, *axes, **options):
+        return super(Quiet, self)._moments(inputs, *axes, **options)
+def model_fn""",
+        1,
+    )
+    .replace("tf.layers.dense(features,", "tf.layers.dense(Quiet(fused=False)(features, training=True),")
+    .replace("rows = []", "rows = [(0, name, '%.5f' % est.get_variable_value(name).sum())"
+    " for name in est.get_variable_names() if 'quiet' in name]")
+)  # fmt: skip
+
+
+def test_a_batch_normalization_with_moments_of_its_own(tmp_path):
+    """As in simclr and efficientnet; ``_moments`` of tf-keras has a mask."""
+    printed, _ = printed_by_both(tmp_path, NORMALIZED)
+    assert any("moving_variance" in word for word in printed)
+
+
 TWO_OPTIMIZERS = """\
 import os, sys
 import numpy as np

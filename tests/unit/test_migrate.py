@@ -1283,6 +1283,25 @@ def test_optimizers_get_what_tensorflow_1_began_with():
     )
 
 
+MOMENTS = """
+class Norm({}):
+  def _moments(self, inputs, reduction_axes, keep_dims{}):
+    return super()._moments(inputs, reduction_axes, keep_dims)
+"""
+
+
+def test_methods_that_a_layer_overrides():
+    for base in ("tf.layers.BatchNormalization", "tf.compat.v1.layers.BatchNormalization"):
+        after = migrated("import tensorflow as tf\n" + MOMENTS.format(base, ""))
+        assert "keep_dims, mask=None):" in after and "TPU511" not in after
+    for more in (", mask=None", ", **options"):
+        assert f"keep_dims{more}):" in migrated(
+            "import tensorflow as tf\n" + MOMENTS.format(base, more)
+        )
+    of_keras = KERAS + MOMENTS.format("tf.keras.layers.BatchNormalization", "")
+    assert "# TODO(tpucompat TPU511): BatchNormalization._moments: Keras 3" in migrated(of_keras)
+
+
 def test_defaults_that_have_changed_are_written():
     after = migrated(KERAS.replace("layers.Dense(1)", "layers.GRU(1)"))
     assert "layers.GRU(1, reset_after=False, recurrent_activation=hard_sigmoid)" in after

@@ -480,3 +480,18 @@ def test_lists_of_numbers_are_printed_as_by_numpy_1(lines, holds):
     assert ("np.set_printoptions(legacy='1.25')\n" in after) == holds
     for_today = migrated(f"import numpy as np\nimport tensorflow as tf\nx = tf.function\n{lines}\n")
     assert "legacy='1.25'" not in for_today
+
+
+@pytest.mark.parametrize(
+    ("call", "marked"),
+    [
+        ("hub.Module('m')", True),
+        ("hub.create_module_spec(f)", True),
+        ("hub.KerasLayer('m')", False),
+        ("hub.load('m')", False),
+    ],
+)
+def test_what_tensorflow_hub_has_dropped(call, marked):
+    after = migrated(f"import tensorflow as tf\nimport tensorflow_hub as hub\nx = {call}\n")
+    assert ("# TODO(tpucompat TPU220): tensorflow_hub." in after) == marked
+    assert after.endswith(f"x = {call}\n")

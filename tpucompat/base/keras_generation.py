@@ -39,6 +39,17 @@ def graph_keras() -> Any:
     return importlib.import_module("tf_keras.api._v1.keras")
 
 
+def offer() -> None:
+    """Sets the variable, if unset, where TensorFlow has a choice and tf-keras is installed.
+
+    The libraries that a script imports next may touch ``tf.keras`` (tensorflow-hub 0.16 does), before
+    anything of the script calls :func:`choose`. TensorFlow is not imported.
+    """
+    here = environment()
+    if here.tensorflow and not here.has("keras_2") and here.tf_keras_version:
+        os.environ.setdefault(_VARIABLE, "1")
+
+
 def choose() -> None:
     """Sets the variable; imports TensorFlow's Keras only where TensorFlow was imported before.
 

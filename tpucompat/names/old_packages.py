@@ -18,6 +18,7 @@ from typing import Iterator, Mapping
 from packaging.version import InvalidVersion, Version
 
 from tpucompat.base.late import late
+from tpucompat.names.rows import Gone
 from tpucompat.names.used import Names
 
 metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
@@ -31,6 +32,26 @@ _FIRST_OF_TODAY: Mapping[str, tuple[str, str]] = {
     "tensorflow_datasets": ("tensorflow-datasets", "2.0"),
     # 0.8 is TensorFlow 1.15's, and compares the arguments of TensorFlow's functions with its own.
     "tensorflow_probability": ("tensorflow-probability", "0.9"),
+}
+
+#: Names that packages with releases for TensorFlow 2 have dropped. The script sees those packages themselves,
+#: so that only the source is searched for them.
+DROPPED: Mapping[str, Mapping[str, Gone]] = {
+    "tensorflow_hub": {
+        name: Gone(
+            "TPU220",
+            "tensorflow-hub 0.16, the first for TensorFlow 2.16, has no TF1 Hub format.",
+            "hub.load and hub.KerasLayer read a SavedModel, which tf.saved_model.save writes.",
+        )
+        for name in (
+            *("ImageModuleInfo", "LatestModuleExporter", "Module", "ModuleSpec", "add_signature"),
+            *("attach_image_module_info", "attach_message", "create_module_spec"),
+            *("create_module_spec_from_saved_model", "eval_function_for_module"),
+            *("get_expected_image_size", "get_num_image_channels", "image_embedding_column"),
+            *("load_module_spec", "register_module_for_export", "sparse_text_embedding_column"),
+            *("text_embedding_column", "text_embedding_column_v2"),
+        )
+    }
 }
 
 _MENTION = re.compile(rb"\bcontrib\b")

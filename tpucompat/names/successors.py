@@ -14,7 +14,7 @@ import re
 from typing import Mapping, NamedTuple
 
 from tpucompat.base import package
-from tpucompat.names import lookup, symbols
+from tpucompat.names import lookup, old_packages, symbols
 from tpucompat.names import surroundings as removed
 from tpucompat.names.fixes import ALIKE, COMPUTATIONS, IDIOMS, NONE, PARAMETERS, SAFE
 from tpucompat.names.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
@@ -88,10 +88,10 @@ def homes() -> Mapping[str, Home]:
 @functools.lru_cache(maxsize=None)
 def roots() -> frozenset[str]:
     """First parts of the names that have a fate."""
-    return frozenset(
-        ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
-    ) | frozenset(
-        name.partition(".")[0] for name in (*removed.ROWS, *removed.ATTRIBUTES, *removed.MODULES)
+    of_tensorflow = ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
+    tables = (removed.ROWS, removed.ATTRIBUTES, removed.MODULES, old_packages.DROPPED)
+    return frozenset(of_tensorflow).union(
+        name.partition(".")[0] for table in tables for name in table
     )
 
 
@@ -574,7 +574,7 @@ _ON_KAGGLE = "It exists on Kaggle only."
 
 def _of_library(name: str) -> Fate | None:
     for module, rest in _prefixes(name):
-        rows = removed.ROWS.get(module)
+        rows = removed.ROWS.get(module) or old_packages.DROPPED.get(module)
         if rows and rest:
             attribute, _, behind = rest.partition(".")
             row = rows.get(attribute)
@@ -598,7 +598,9 @@ def _of_row(was: str, rest: str, row: Row) -> Fate:
             repr(row.value), ""
         )
         return Fate("TPU220", was, becomes or repr(row.value), "", True, SAFE, rest)
-    return Fate("TPU220", was, "", "tpucompat provides a replacement.", True, NONE, rest)
+    kept = "tpucompat provides a replacement."
+    note = f"{row.reason} {row.instead}" if isinstance(row, Gone) else kept
+    return Fate("TPU220", was, "", note, True, NONE, rest)
 
 
 def _prefixes(path: str) -> list[tuple[str, str]]:

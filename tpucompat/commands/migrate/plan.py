@@ -37,6 +37,7 @@ from tpucompat.commands.migrate import (
     methods,
     notebook_text,
     optimizers,
+    overrides,
     record,
     session_inputs,
     session_plan,
@@ -420,6 +421,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
             input_functions.rewrite(context)
             keras_v1.rewrite(context, keras_v1.find(context))
         methods.rewrite(context)
+        overrides.rewrite(context, in_graph)
     installations.rewrite(context)
     kaggle.rewrite(context)
     library_members.rewrite(context)
