@@ -2673,6 +2673,19 @@ def test_a_softmax_of_steps_had_no_logits(lines, axes):
     assert ("of_probabilities(tf.keras.losses.categorical_c" in after) == ((axes or 0) > 2)
 
 
+def test_a_name_is_what_was_last_assigned_to_it_above():
+    """Not what the file makes of it later: a model for inference, or one that it loads."""
+    after = migrated(
+        "import tensorflow as tf\nfrom tensorflow.keras import layers\n"
+        "i = tf.keras.Input((None, 5))\ncell = layers.LSTM(4, return_sequences=True, return_state=True)\n"
+        f"last = {_SOFTMAX}\nx, h, c = cell(i)\nx = last(x)\nm = tf.keras.Model(i, x)\n"
+        "m.compile('sgd', 'categorical_crossentropy')\nm.save('m.h5')\n"
+        "x, h, c = cell(i, initial_state=[h, c])\nx = last(x)\n"
+        "m = tf.keras.models.load_model('m.h5')\ncell = m.layers[1]\nlast = m.layers[2]\n"
+    )
+    assert "m.compile('sgd', of_probabilities(tf.keras.losses.categorical_crossentropy)" in after
+
+
 def test_a_model_that_was_loaded_may_have_methods_of_a_sequential():
     after = migrated(
         "import tensorflow as tf\nm = tf.keras.models.load_model('m.h5')\nx = m.predict_classes(y)\n"
