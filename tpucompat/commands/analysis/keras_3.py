@@ -26,6 +26,7 @@ from tpucompat.commands.analysis import (
     keras_3_names,
     keras_3_outputs,
     keras_3_seeds,
+    keras_3_tables,
     keras_3_training,
     keras_3_values,
     keras_3_words,
@@ -101,6 +102,7 @@ _RULES = (
     *keras_3_values.RULES,
     *keras_3_batches.RULES,
     *keras_3_labels.RULES,
+    *keras_3_tables.RULES,
     *keras_1_rules.RULES,
     keras_3_words.optimizers,
 )
