@@ -202,6 +202,37 @@ for optimizer in (SGD(0.05 + 0.05, 0.9, 5e-2 * 2, True), optimizers.Adam(0.01, 0
     report(model.predict(x))
 """,
         ),
+        "private_optimizers_of_a_table": (
+            """\
+from tensorflow.python.keras.optimizers import SGD, Adamax
+words = np.arange(96).reshape(32, 3) // 4
+model = tf.keras.Sequential()
+model.add(tf.keras.layers.Embedding(24, 4, input_length=3))
+model.add(tf.keras.layers.Flatten())
+model.add(tf.keras.layers.Dense(1))
+for optimizer in (SGD(0.1, 0.9), Adamax(0.01)):
+    weigh(model)
+    model.compile(loss='mse', optimizer=optimizer)
+    model.fit(words, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(words))
+""",
+        ),
+        "public_optimizers_of_a_table": (
+            """\
+words = np.arange(96).reshape(32, 3) // 4
+model = tf.keras.Sequential()
+model.add(tf.keras.layers.Embedding(24, 4, input_length=3))
+model.add(tf.keras.layers.Flatten())
+model.add(tf.keras.layers.Dense(1))
+for optimizer in (tf.keras.optimizers.SGD(0.1, 0.9, True), tf.keras.optimizers.Adamax(0.01),
+                  tf.keras.optimizers.RMSprop(0.01, momentum=0.9), tf.train.MomentumOptimizer(0.1, 0.9),
+                  tf.train.RMSPropOptimizer(0.01), tf.train.AdadeltaOptimizer(1.0)):
+    weigh(model)
+    model.compile(loss='mse', optimizer=optimizer)
+    model.fit(words, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(words))
+""",
+        ),
         "summed_over_shards": (
             _MODEL
             + """\

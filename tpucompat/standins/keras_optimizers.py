@@ -1,8 +1,9 @@
 """``tensorflow.python.keras.optimizers``: the optimizers that 1.15 had there, with their own defaults.
 
 The public ``tf.keras.optimizers`` of 1.15 was another module already. Who took a class from the private path
-got that of Keras 2.2: the same rules, other learning rates, arguments in another order, and for Adagrad sums
-that start with 0. Behaviour follows tensorflow/python/keras/optimizers.py of TensorFlow 1.15.
+got that of Keras 2.2: other learning rates, arguments in another order, for Adagrad sums that start with 0, and
+the same rules, but for tables none of their own. Behaviour follows tensorflow/python/keras/optimizers.py of
+TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from tpucompat.engines import session
 _public = keras_generation.graph_keras().optimizers
 
 
-class _CountsFirst:
+class _Dense:
+    """Rows of a table without a gradient have one of 0, and move on with their averages."""
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Any, handle: Any, indices: Any, **kwargs: Any
+    ) -> Any:
+        whole = tf.convert_to_tensor(tf.IndexedSlices(grad, indices, tf.shape(handle)))
+        return self._resource_apply_dense(whole, handle, **kwargs)  # type: ignore[attr-defined]
+
+
+class _CountsFirst(_Dense):
     """The learning rate falls with the number of steps, this one among them.
 
     The public optimizers count after a step. In 1.15 these read the number and count it in no order; where a
@@ -178,7 +189,7 @@ class Adamax(_CountsFirst, _public.Adamax):  # type: ignore[name-defined]
         super().__init__(rate, beta_1, beta_2, _epsilon(epsilon), decay=decay, **kwargs)
 
 
-class Nadam(_public.Nadam):  # type: ignore[name-defined]
+class Nadam(_Dense, _public.Nadam):  # type: ignore[name-defined]
     """Nadam with a learning rate of 0.002.
 
     Args:

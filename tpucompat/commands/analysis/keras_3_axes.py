@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import argument, constant, keyword
+from tpucompat.names.used import argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -101,8 +101,9 @@ def _of_tensor(finder: Finder, tensor: Any, depth: int) -> int | None:
         return _of_tensor(finder, tensor.elts[0], depth)
     if isinstance(tensor, ast.Name):
         made = (*finder.values.values(tensor), *finder.values.unpacked(tensor))
-        earlier: list[Any] = [one for one in made if getattr(one, "lineno", 0) < tensor.lineno]
-        latest = max(earlier, key=lambda one: int(one.lineno), default=None)
+        here = place(finder, tensor)
+        earlier = [(place(finder, one), one) for one in made if place(finder, one) < here]
+        latest = max(earlier, key=lambda one: one[0], default=(here, None))[1]
         return _of_tensor(finder, latest, depth - 1) if latest is not None and depth else None
     if not isinstance(tensor, ast.Call):
         return None
@@ -113,9 +114,30 @@ def made_layer(finder: Finder, applied: ast.AST) -> ast.Call | None:
     """``Dense(3)`` of ``Dense(3)(x)``, also where a name stands for the layer."""
     made: Any = getattr(applied, "func", None)
     if isinstance(made, (ast.Name, ast.Attribute)) and key(made):
-        found = finder.values.values(made)
-        made = found[-1] if found else None
+        made = newest(finder, made, applied)
     return made if isinstance(made, ast.Call) else None
+
+
+def newest(finder: Finder, name: ast.AST, user: ast.AST) -> ast.AST | None:
+    """What a name is where a node uses it: its last value above, or the last of all where none is above."""
+    found = finder.values.values(name)
+    if len(found) > 1:
+        here = place(finder, user)
+        found = [one for one in found if place(finder, one) <= here] or found
+    return found[-1] if found else None
+
+
+def place(finder: Finder, node: ast.AST) -> tuple[int, int]:
+    """The cell and the line of a node."""
+    return _cells(finder).get(id(node), 0), getattr(node, "lineno", 0)
+
+
+@indexes.once
+def _cells(finder: Finder) -> dict[int, int]:
+    """The identity of each node of a notebook -> its cell."""
+    if len(finder.trees) == 1:
+        return {}
+    return {id(node): at for at, tree in enumerate(finder.trees) for node in walk(tree)}
 
 
 def _length(shape: ast.AST | None, batch: int = 0) -> int | None:

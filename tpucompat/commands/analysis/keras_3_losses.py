@@ -261,17 +261,22 @@ def _last_layers(finder: Finder, compiled: ast.Call) -> Iterator[ast.Call]:
     """The layers that make the outputs of the model that is compiled, where one sees them."""
     model: Any = getattr(compiled.func, "value", None)
     if model is not None:
-        yield from _layers_of(finder, model, compiled.lineno, 3)
+        yield from _layers_of(finder, model, compiled, 3)
 
 
-def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterator[ast.Call]:
+def _layers_of(finder: Finder, model: ast.expr, user: ast.AST, depth: int) -> Iterator[ast.Call]:
     values = finder.values
     added = reversed(_added(finder).get((values.scope(model), key(model)), ()))
-    newest: ast.Call | None = next((one for one in added if one.lineno <= line), None)
-    found = values.values(model) if not isinstance(model, ast.Call) else [model]
-    before = [one for one in found if getattr(one, "lineno", line) <= line]
-    made: Any = (before or found or [None])[-1]
-    if newest is not None and (not before or made.lineno <= newest.lineno):
+    here = keras_3_axes.place(finder, user)
+    made: Any = model if isinstance(model, ast.Call) else keras_3_axes.newest(finder, model, user)
+    before = (one for one in added if keras_3_axes.place(finder, one) <= here)
+    newest: ast.Call | None = next(before, None)
+    is_made_anew = (
+        newest is not None
+        and made is not None
+        and keras_3_axes.place(finder, newest) < keras_3_axes.place(finder, made) <= here
+    )
+    if newest is not None and not is_made_anew:
         if newest.args and isinstance(newest.args[0], ast.Call):
             yield newest.args[0]
         return
@@ -287,21 +292,19 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
         outputs = argument(made, 1, "outputs") or keyword(made, "output")
         several = outputs.elts if isinstance(outputs, (ast.List, ast.Tuple)) else [outputs]
         for one in several:
-            last = values.values(one)[-1:] if isinstance(one, ast.Name) else [one]
-            layer = (
-                keras_3_axes.made_layer(finder, last[0]) if last and last[0] is not None else None
-            )
+            last = keras_3_axes.newest(finder, one, made) if isinstance(one, ast.Name) else one
+            layer = keras_3_axes.made_layer(finder, last) if last is not None else None
             if layer is not None:
                 yield layer
     elif below.endswith((".model_from_json", ".model_from_yaml")):
         for written in _written(finder):
-            yield from _layers_of(finder, written, line, depth - 1)
+            yield from _layers_of(finder, written, user, depth - 1)
     elif values.called.get(id(made), "").endswith((".keras_to_tpu_model", ".clone_model")):
         if made.args:
-            yield from _layers_of(finder, made.args[0], line, depth - 1)
+            yield from _layers_of(finder, made.args[0], user, depth - 1)
     elif function is not None:
         for inside in _returns(finder, function.node):
-            yield from _layers_of(finder, inside.value, inside.lineno, depth - 1)
+            yield from _layers_of(finder, inside.value, inside, depth - 1)
 
 
 @indexes.once

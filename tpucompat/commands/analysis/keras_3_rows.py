@@ -423,7 +423,16 @@ WORDS: Mapping[str, str] = {
 #: Rewritings that a program needs for Keras 3 alone: tf-keras of today has the old way.
 KEPT_BY_KERAS_2 = frozenset(
     (
-        *("as_layer", "at", "embedding", "file", "first", "hard_sigmoid_function", "input"),
+        *(
+            "as_layer",
+            "at",
+            "by_rows",
+            "embedding",
+            "file",
+            "first",
+            "hard_sigmoid_function",
+            "input",
+        ),
         *("lists", "metrics_names", "period", "place", "reset", "shape", "standalone"),
         "tensor_shape",
     )
@@ -1118,6 +1127,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "embedding",
         BEHAVIOUR,
         "If an entry occurs twice in a batch, Keras 3 squares the parts of its gradient separately.",
+    ),
+    "by_rows": Row(
+        "SGD(momentum=0.9) and an Embedding",
+        "by_rows(SGD(momentum=0.9)), by a function written into the script",
+        "by_rows",
+        BEHAVIOUR,
+        "Entries that are not in a batch kept their values and momentum; Keras 3 moves them too.",
     ),
     "masked_outputs": Row(
         "a loss for each step of masked sequences",

@@ -9,7 +9,7 @@ from tpucompat.commands.analysis import indexes, keras_3_models, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
-from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
@@ -91,7 +91,7 @@ WRAPPERS = frozenset(
         *("binary_crossentropy_of_probabilities", "without_padding", "cosine_of_angle"),
         *("logging_lr", "as_compiled", "by_line", "EpochsOf", "StepsOf", "first_of", "of_any_size"),
         *("loss_of", "metric_of", "crossentropy_by_activation", "accuracy_of"),
-        *("activation_of", "constraint_of", "initializer_of"),
+        *("activation_of", "constraint_of", "initializer_of", "by_rows"),
     )
 )
 
@@ -483,59 +483,6 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
                 yield Difference(table.BEHAVIOURS["sparse_labels"], value, call.node)
 
 
-def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Gradients of some rows of a table, and masks of the steps of sequences."""
-    masks = below == "layers.Masking" or constant(keyword(call.node, "mask_zero")) is True
-    if masks and "layers.TimeDistributed" in indexes.of_keras(finder.names):
-        yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
-    if below == "layers.Embedding" and _may_square(finder):
-        yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
-
-
-@indexes.once
-def _may_square(finder: Finder) -> bool:
-    """Whether an optimizer that keeps squares trains models of a file; another file may train them."""
-    calls = finder.names.calls
-    if any(map(_squares, calls)):
-        return True
-    if any(finder.values.kind(one.node) == keras_values.OPTIMIZER for one in calls):
-        return False
-    trains = [one for one in calls if one.name in (".compile", ".apply_gradients")]
-    given = [argument(one.node, 0, "optimizer") for one in trains if one.name == ".compile"]
-    return not trains or any(one is not None and not _is_made_here(finder, one) for one in given)
-
-
-def _is_made_here(finder: Finder, optimizer: ast.AST) -> bool:
-    """Whether a file shows which optimizer is meant: by a word, or by a class of a library."""
-    made = [optimizer] if isinstance(optimizer, ast.Call) else finder.values.values(optimizer)
-    return constant(optimizer) is not None or (
-        bool(made)
-        and all(
-            constant(one) is not None or "." in finder.values.called.get(id(one), "").lstrip(".")
-            for one in made
-        )
-    )
-
-
-def _squares(call: Call) -> bool:
-    """Whether an optimizer is made that keeps squares of gradients."""
-    head, _, last = call.name.rpartition(".")
-    if head in ("tensorflow.train", "tensorflow.compat.v1.train"):
-        return last.endswith("Optimizer") and last not in (
-            *("GradientDescentOptimizer", "MomentumOptimizer"),
-        )
-    below = below_keras(call.name)
-    if below.startswith("optimizers."):
-        return below.rpartition(".")[2] in _SQUARING
-    word = constant(argument(call.node, 0, "optimizer")) if call.name == ".compile" else None
-    return str(word).lower() in {one.lower() for one in _SQUARING}
-
-
-_SQUARING = frozenset(
-    ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop")
-)
-
-
 def _graph_mode(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """A program of TensorFlow 2 that asks for TensorFlow 1's graphs, and trains a model of Keras."""
     asks = call.name.endswith((".disable_eager_execution", ".disable_v2_behavior"))
@@ -568,6 +515,5 @@ RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _order_of_values,
     _outputs,
     _columns,
-    _embeddings,
     _graph_mode,
 )

@@ -232,6 +232,15 @@ def _ctc_decode(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _by_rows(self: Rewriter, one: Difference) -> bool:
+    if not self.define("by_rows", keras_3_text_training.BY_ROWS):
+        return False
+    if one.name:  # a text
+        made = f"by_rows({self.context.local('tf.keras.optimizers')}.{one.name}())"
+        return self.context.replace(one.node, self.cell(one.node), made)
+    return self.wrap(one.node, "by_rows(", ")")
+
+
 def _embedding(self: Rewriter, one: Difference) -> bool:
     if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
         return False
@@ -348,6 +357,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "each_output": _each_output,
     "unaligned": _unaligned,
     "unaligned_object": _unaligned_object,
+    "by_rows": _by_rows,
     "embedding": _embedding,
     "first": _first,
     "hard_sigmoid_function": _hard_sigmoid_function,

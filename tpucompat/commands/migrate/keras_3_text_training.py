@@ -261,3 +261,33 @@ def metric_of(identifier):
 LINES{i}}}
 {i}return known[identifier]() if isinstance(identifier, str) and identifier in known else identifier
 '''
+
+BY_ROWS = '''
+
+def by_rows(optimizer):
+{i}"""Moves the entries of a table that are in the batch, as TensorFlow 1; momentum moves no others."""
+{i}update = optimizer.update_step
+
+{i}def update_step(gradient, variable, learning_rate):
+{i}{i}whole = {tf}.convert_to_tensor(gradient)
+{i}{i}if isinstance(gradient, {tf}.IndexedSlices):
+{i}{i}{i}ones = {tf}.cast(gradient.indices >= 0, 'int32')
+{i}{i}{i}moves = {tf}.math.unsorted_segment_sum(ones, gradient.indices, {tf}.shape(whole)[0]) > 0
+{i}{i}elif 'embeddings' in variable.name:  # whose layer has summed them
+{i}{i}{i}moves = {tf}.reduce_any({tf}.not_equal(whole, 0), axis=list(range(1, len(whole.shape))))
+{i}{i}else:
+{i}{i}{i}return update(gradient, variable, learning_rate)
+{i}{i}place = optimizer._get_variable_index(variable)
+{i}{i}of_each = [one for one in vars(optimizer).values() if isinstance(one, list) and one]
+{i}{i}of_each = [one for one in of_each if one is not optimizer._trainable_variables]
+{i}{i}count = len(optimizer._trainable_variables)
+{i}{i}kept = [variable] + [one[place] for one in of_each if len(one) == count]
+{i}{i}before = [{tf}.identity({tf}.convert_to_tensor(one)) for one in kept]
+{i}{i}update(whole, variable, learning_rate)
+{i}{i}moves = {tf}.reshape(moves, [-1] + [1] * (len(whole.shape) - 1))
+{i}{i}for one, value in zip(kept, before):
+{i}{i}{i}optimizer.assign(one, {tf}.where(moves, {tf}.convert_to_tensor(one), value))
+
+{i}optimizer.update_step = update_step
+{i}return optimizer
+'''

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Mapping, NamedTuple
 
+from tpucompat.commands.analysis import keras_3_tables
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.keras_3_text_training import BY_ROWS
 from tpucompat.commands.migrate.text import Text
 from tpucompat.names.used import Call, argument, constant, walk
 
@@ -198,6 +200,11 @@ def rewrite(context: Context, call: Call) -> None:
     ):
         name = counterpart.written
     context.replace(node.func, cell, name)
+    of_rows = keras_3_tables.has_tables(context.names) and keras_3_tables.steps_rows(call)
+    if of_rows and context.keras != 2 and context.helper("by_rows", BY_ROWS):
+        start, end = text.span(node)
+        text.replace(start, start, "by_rows(")
+        text.replace(end, end, ")")
 
 
 _SUMMING = ".CrossShardOptimizer"
