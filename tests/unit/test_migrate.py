@@ -3397,6 +3397,32 @@ def test_a_table_whose_gradients_may_be_squared_has_dense_ones(trains, is_dense)
     assert ("[DenseEmbedding(9, 2)]" in after) == is_dense
 
 
+_OWN_OPTIMIZER = """\
+from tensorflow.keras.optimizers import SGD
+class Own(SGD):
+    def __init__(self, factor, **words):
+        super(Own, self).__init__(**words)
+    def METHOD(self, gradient, variable):
+        pass
+class Fast(SGD):
+    def __init__(self, lr=0.1, **words):
+        super(Fast, self).__init__(lr=lr, **words)
+model.compile(Own(2, lr=0.1), 'mse')
+model.compile(Fast(lr=0.1), 'mse')
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "is_called"),
+    [("get_updates", False), ("_resource_apply_dense", False), ("update_step", True)],
+)
+def test_an_optimizer_of_the_script_has_steps_of_keras_3(method, is_called):
+    after = migrated(_OWN_OPTIMIZER.replace("METHOD", method))
+    assert ("# TODO(tpucompat TPU511): a class that extends an optimizer" in after) is not is_called
+    assert "super(Fast, self).__init__(learning_rate=lr, **words)" in after
+    assert "compile(Own(2, learning_rate=0.1)" in after and "compile(Fast(lr=0.1)" in after
+
+
 @pytest.mark.parametrize(
     ("optimizer", "becomes"),
     [
