@@ -2627,6 +2627,14 @@ def test_a_metric_of_a_whole_batch_had_shuffled_validation_arrays(metric, line, 
     assert ("NOTE(tpucompat TPU514): TensorFlow 1 shuffled validation arrays" in after) == noted
 
 
+def test_validation_arrays_were_shuffled_where_a_function_compiles_the_model_too():
+    made = _BATCHES.replace("METRIC", "rmse").replace("model = ", "def build():\n    m = ")
+    made = made.replace("model.compile", "    m.compile") + "    return m\nmodel = build()\n"
+    said = "TensorFlow 1 shuffled validation arrays"
+    assert said in migrated(made + "model.fit(x, y, validation_data=(x, y))\n")
+    assert said not in migrated(made + "model.fit(x, y)\n")
+
+
 def test_the_first_metrics_of_a_batch_counted_what_was_evaluated():
     trains = _BATCHES.replace("METRIC", "'mae'") + "model.train_on_batch(x, y)\n"
     said = "In TensorFlow 1, its first metrics counted the examples of"
