@@ -2606,6 +2606,8 @@ def rmse(y_true, y_pred):
     return K.sqrt(K.mean(K.square(y_true - y_pred)))
 def mae(y_true, y_pred):
     return K.mean(K.abs(y_true - y_pred))
+def recall(y_true, y_pred):
+    return K.mean(K.sum(y_true * y_pred, axis=0) / K.sum(y_true, axis=0))
 model = tf.keras.Sequential()
 model.compile('sgd', 'mse', metrics=[METRIC])
 """
@@ -2616,6 +2618,7 @@ model.compile('sgd', 'mse', metrics=[METRIC])
     [
         ("rmse", "fit(x, y, validation_data=(x, y))", True),
         ("rmse", "fit(x, y, validation_split=0.2)", True),
+        ("recall", "fit(x, y, validation_split=0.2)", True),
         ("rmse", "fit(x, y)", False),
         ("rmse", "evaluate(x, y)", False),
         ("mae", "fit(x, y, validation_data=(x, y))", False),

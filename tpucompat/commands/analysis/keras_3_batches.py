@@ -82,7 +82,8 @@ def _takes_together(finder: Finder, function: ast.AST) -> bool:
             continue
         # The mean of the batches' means is that of all examples.
         is_mean = id(node) in returned and last.endswith("mean")
-        if argument(node, 1, "axis") is None and not is_mean:
+        axis = argument(node, 1, "axis")
+        if (axis is None or constant(axis) == 0) and not is_mean:
             return True
     return False
 
