@@ -2637,6 +2637,8 @@ def rmse(y_true, y_pred):
     return K.sqrt(K.mean(K.square(y_true - y_pred)))
 def mae(y_true, y_pred):
     return K.mean(K.abs(y_true - y_pred))
+def recall(y_true, y_pred):
+    return K.mean(K.sum(y_true * y_pred, axis=0) / K.sum(y_true, axis=0))
 model = tf.keras.Sequential()
 model.compile('sgd', 'mse', metrics=[METRIC])
 """
@@ -2647,6 +2649,7 @@ model.compile('sgd', 'mse', metrics=[METRIC])
     [
         ("rmse", "fit(x, y, validation_data=(x, y))", True),
         ("rmse", "fit(x, y, validation_split=0.2)", True),
+        ("recall", "fit(x, y, validation_split=0.2)", True),
         ("rmse", "fit(x, y)", False),
         ("rmse", "evaluate(x, y)", False),
         ("mae", "fit(x, y, validation_data=(x, y))", False),
@@ -2656,6 +2659,14 @@ model.compile('sgd', 'mse', metrics=[METRIC])
 def test_a_metric_of_a_whole_batch_had_shuffled_validation_arrays(metric, line, noted):
     after = migrated(_BATCHES.replace("METRIC", metric) + f"model.{line}\n")
     assert ("NOTE(tpucompat TPU514): TensorFlow 1 shuffled validation arrays" in after) == noted
+
+
+def test_validation_arrays_were_shuffled_where_a_function_compiles_the_model_too():
+    made = _BATCHES.replace("METRIC", "rmse").replace("model = ", "def build():\n    m = ")
+    made = made.replace("model.compile", "    m.compile") + "    return m\nmodel = build()\n"
+    said = "TensorFlow 1 shuffled validation arrays"
+    assert said in migrated(made + "model.fit(x, y, validation_data=(x, y))\n")
+    assert said not in migrated(made + "model.fit(x, y)\n")
 
 
 def test_the_first_metrics_of_a_batch_counted_what_was_evaluated():
@@ -3426,6 +3437,32 @@ def test_a_table_whose_gradients_may_be_squared_has_dense_ones(trains, is_dense)
     model = "model = tf.keras.Sequential([tf.keras.layers.Embedding(9, 2)])\n"
     after = migrated(f"import tensorflow as tf\n{model}{trains}\n")
     assert ("[DenseEmbedding(9, 2)]" in after) == is_dense
+
+
+_OWN_OPTIMIZER = """\
+from tensorflow.keras.optimizers import SGD
+class Own(SGD):
+    def __init__(self, factor, **words):
+        super(Own, self).__init__(**words)
+    def METHOD(self, gradient, variable):
+        pass
+class Fast(SGD):
+    def __init__(self, lr=0.1, **words):
+        super(Fast, self).__init__(lr=lr, **words)
+model.compile(Own(2, lr=0.1), 'mse')
+model.compile(Fast(lr=0.1), 'mse')
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "is_called"),
+    [("get_updates", False), ("_resource_apply_dense", False), ("update_step", True)],
+)
+def test_an_optimizer_of_the_script_has_steps_of_keras_3(method, is_called):
+    after = migrated(_OWN_OPTIMIZER.replace("METHOD", method))
+    assert ("# TODO(tpucompat TPU511): a class that extends an optimizer" in after) is not is_called
+    assert "super(Fast, self).__init__(learning_rate=lr, **words)" in after
+    assert "compile(Own(2, learning_rate=0.1)" in after and "compile(Fast(lr=0.1)" in after
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from tpucompat.commands.analysis import (
     keras_3_models,
     keras_3_modes,
     keras_3_names,
+    keras_3_optimizers,
     keras_3_outputs,
     keras_3_seeds,
     keras_3_tables,
@@ -226,6 +227,7 @@ class Finder:
             keras_3_modes,
             keras_3_comparisons,
             keras_3_names,
+            keras_3_optimizers,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)

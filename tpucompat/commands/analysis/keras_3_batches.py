@@ -42,16 +42,28 @@ def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Diffe
     if given is None or finder.values.kind(given) or constant(given) in (0, 0.0):
         return
     owner = key(getattr(call.node.func, "value", call.node))
-    for one in indexes.methods_of(finder.names).get(owner, ()):
-        if one.name == ".compile":
-            metrics = parts(argument(one.node, 2, "metrics"))
-            metrics = [
-                value.args[0] if key(getattr(value, "func", value)) == "with_columns" else value
-                for value in metrics
-            ]
-            if any(_is_of_batch(finder, value) for value in metrics):
-                yield Difference(table.BEHAVIOURS["validation_batches"], call.node, call.node)
-                return
+    used = indexes.methods_of(finder.names).get(owner, ())
+    compiled = [one for one in used if one.name == ".compile"]
+    # A function may have compiled it, under another name.
+    if any(_has_metrics_of_batch(finder, one) for one in compiled) or (
+        not compiled and _may_have_metrics_of_batch(finder)
+    ):
+        yield Difference(table.BEHAVIOURS["validation_batches"], call.node, call.node)
+
+
+@indexes.once
+def _may_have_metrics_of_batch(finder: Finder) -> bool:
+    """Whether any model of a file has a metric of a whole batch."""
+    compiled = indexes.calls(finder.names, ".compile")
+    return any(_has_metrics_of_batch(finder, one) for one in compiled)
+
+
+def _has_metrics_of_batch(finder: Finder, compiled: Call) -> bool:
+    metrics = [
+        value.args[0] if key(getattr(value, "func", value)) == "with_columns" else value
+        for value in parts(argument(compiled.node, 2, "metrics"))
+    ]
+    return any(_is_of_batch(finder, value) for value in metrics)
 
 
 def _is_of_batch(finder: Finder, metric: ast.AST) -> bool:
@@ -70,7 +82,8 @@ def _takes_together(finder: Finder, function: ast.AST) -> bool:
             continue
         # The mean of the batches' means is that of all examples.
         is_mean = id(node) in returned and last.endswith("mean")
-        if argument(node, 1, "axis") is None and not is_mean:
+        axis = argument(node, 1, "axis")
+        if (axis is None or constant(axis) == 0) and not is_mean:
             return True
     return False
 

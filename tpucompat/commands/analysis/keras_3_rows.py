@@ -627,6 +627,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         REFUSED,
         "A name stands for a function of Keras alone.",
     ),
+    "own_steps": Row(
+        "a class that extends an optimizer, with get_updates or _resource_apply_dense",
+        "update_step(self, gradient, variable, learning_rate), and build(self, variables)",
+        "",
+        GONE,
+        "Keras 3 calls no such method.",
+    ),
     "own_state": Row(
         "self.add_update, self.add_metric in a class",
         "assign, and a metric that the class keeps",
