@@ -46,7 +46,7 @@ class Bindings:
             return set()
         if not how:
             self.targets.setdefault(id(value), []).append(target)
-            return _names_in([target]) if isinstance(value, ast.Call) else set()
+            return _names_in([target]) if isinstance(value, (ast.Call, ast.Subscript)) else set()
         counts = isinstance(value, ast.Call) and key(value.func) == "enumerate"
         return _names_in(target.elts[1:] if counts else target.elts) if how == "item" else set()
 

@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis import keras_3_unseen
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -31,6 +32,8 @@ _ASKING = frozenset(
 
 #: A rewriting that puts another class in the place of one, also where that is not called.
 _IN_PLACE = "outer_epsilon"
+#: The class that is replaced.
+_RMSPROP = frozenset(("RMSprop",))
 #: Rewritings of a call that leave its function alone.
 _BESIDE = frozenset(("", "default"))
 
@@ -72,6 +75,8 @@ def _of_call(
             is_common = is_known and is_beside and all(mark in other for other in each)
             if one.row.how == _IN_PLACE:
                 yield one
+            elif not is_common and one.row == table.ARGUMENTS.get(("*", one.name)):
+                yield Difference(table.BEHAVIOURS["settings"], node, node, "settings")
             elif not is_common:
                 yield one._replace(row=one.row._replace(how=""))
             elif all(mark not in other for other in each[:number]):
@@ -106,8 +111,17 @@ def _of_any(finder: Finder, node: ast.Call, looked_up: ast.Call) -> Iterator[Dif
     module = below_keras(finder.values.used.get(id(looked_up.args[0]), "") + ".x")[:-2]
     if not module or len(looked_up.args) < 2 or isinstance(constant(looked_up.args[1]), str):
         return
+    if (
+        module == "optimizers"
+        and id(looked_up) not in finder.wrapped
+        and _may_be_rmsprop(finder, looked_up.args[1])
+    ):
+        yield Difference(table.BEHAVIOURS["class_of_text"], looked_up, node, "RMSprop")
     for word in node.keywords:
         row = table.ARGUMENTS.get(("*", word.arg or ""))
+        if row is not None and row.how == "decay":  # whose rate is that of some class
+            yield Difference(table.BEHAVIOURS["settings"], node, node, "settings")
+            continue
         changed = [
             owner
             for (kind, owner), lines in table.lines().items()
@@ -118,6 +132,11 @@ def _of_any(finder: Finder, node: ast.Call, looked_up: ast.Call) -> Iterator[Dif
             row = table.Row(f"{changed[0]}({word.arg}=)", "", "", table.REFUSED)
         if row is not None and changed:
             yield Difference(row, word.value, node, word.arg or "", changed[0])
+
+
+def _may_be_rmsprop(finder: Finder, name: ast.AST) -> bool:
+    unseen = keras_3_unseen.words(finder, name, _RMSPROP, _RMSPROP if finder.tf1 else frozenset())
+    return bool(unseen) or any(constant(one) in _RMSPROP for one in leaves(finder, name))
 
 
 # Modules -------------------------------------------------------------------------------------------

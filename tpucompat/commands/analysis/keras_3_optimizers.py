@@ -1,15 +1,18 @@
-"""Classes of a script that extend optimizers of Keras."""
+"""Optimizers of a script's own classes, and those that are made of settings or of one of several classes."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, Difference
+from tpucompat.commands.analysis.keras_3_texts import item, leaves
+from tpucompat.commands.analysis.keras_3_unseen import defined, imported
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import keyword
+from tpucompat.names.used import Call, constant, keyword
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -22,10 +25,13 @@ _STEPS = frozenset(
         *("_resource_apply_sparse_duplicate_indices",),
     )
 )
+#: Names of settings that Keras 3 refuses or ignores.
+OLD_SETTINGS = ("lr", "decay")
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
-    """Their steps, and the learning rates that they are given."""
+    """Every call that makes an optimizer of settings, and the steps and rates of the script's own classes."""
+    yield from _of_settings(finder)
     own = _own(finder)
     if not own:
         return
@@ -37,6 +43,88 @@ def differences(finder: Finder) -> Iterator[Difference]:
         rate = keyword(call, "lr")
         if rate is not None and _passes_on(own, finder, call):
             yield Difference(row, rate, call, "lr")
+
+
+def _of_settings(finder: Finder) -> Iterator[Difference]:
+    """``Adam(**settings)``, and ``make(lr=0.1)`` where ``make`` may be one of several classes of Keras."""
+    row = table.BEHAVIOURS["settings"]
+    for call in indexes.nodes(finder, ast.Call):
+        settings = [word.value for word in call.keywords if word.arg is None]
+        words = {word.arg for word in call.keywords}.intersection(OLD_SETTINGS)
+        if not (settings or words) or key(call.func) in WRAPPERS:
+            continue
+        is_old = any(_is_old(finder, one) for one in settings)
+        if _is_class(finder.values.called.get(id(call), "")) or _gives_class(finder, call.func):
+            # The words that are written out have rows of their own.
+            is_found = is_old or any(_is_unseen(finder, one) for one in settings)
+        else:
+            is_found = bool(words or is_old) and _is_chosen(finder, call.func)
+        if is_found:
+            yield Difference(row, call, call, "settings")
+
+
+def old_names(settings: ast.AST, call: Call) -> Iterator[Difference]:
+    """The names of a dictionary that Keras 3 does not take."""
+    words = settings.keys if isinstance(settings, ast.Dict) else ()
+    for word in (one for one in words if constant(one) in OLD_SETTINGS):
+        row = table.ARGUMENTS["*", constant(word)]
+        yield Difference(
+            row._replace(how="text" if constant(word) == "lr" else ""), word, call.node, row.becomes
+        )
+    for name in OLD_SETTINGS if isinstance(settings, ast.Call) else ():
+        if item(settings, name) is not None:
+            yield Difference(table.ARGUMENTS["*", name]._replace(how=""), settings, call.node)
+
+
+def _is_class(name: str) -> bool:
+    """Whether a name is that of a class of Keras' optimizers."""
+    package, _, last = below_keras(name).rpartition(".")
+    return package == "optimizers" and last[:1].isupper()
+
+
+def _gives_class(finder: Finder, node: ast.AST) -> bool:
+    """Whether an expression is seen to be a class of Keras' optimizers."""
+    for one in leaves(finder, node):
+        if isinstance(one, ast.Call) and key(one.func) == "getattr" and one.args:
+            name = finder.values.used.get(id(one.args[0]), "")
+            if below_keras(name + ".X") == "optimizers.X":
+                return True
+        if _is_class(finder.values.used.get(id(one), "")):
+            return True
+    return False
+
+
+def _is_chosen(finder: Finder, node: ast.AST) -> bool:
+    """Whether an expression may be one of the classes that the script holds in lists, tables or names."""
+    if isinstance(node, ast.Attribute) and key(node.value) != "self":
+        return False
+    name = key(node).rpartition(".")[2]
+    if name in (*defined(finder), *imported(finder)) or hasattr(builtins, name):
+        return False
+    made = (finder.values.called.get(id(one), "") for one in finder.values.values(node))
+    is_tuple = any(one.endswith(("namedtuple", "NamedTuple")) for one in made)
+    return not is_tuple and _holds_classes(finder)
+
+
+@indexes.once
+def _holds_classes(finder: Finder) -> bool:
+    """Whether the script uses an optimizer's class as a value, other than to call it or to extend it."""
+    called = {id(call.func) for call in indexes.nodes(finder, ast.Call)}
+    extended = {id(base) for one in indexes.nodes(finder, ast.ClassDef) for base in one.bases}
+    named = (node for node, name in finder.values.used.items() if _is_class(name))
+    return any(node not in called and node not in extended for node in named)
+
+
+def _is_old(finder: Finder, settings: ast.AST) -> bool:
+    """Whether the script shows that a dictionary has a name that Keras 3 does not take."""
+    found = (item(one, name) for one in leaves(finder, settings) for name in OLD_SETTINGS)
+    return any(value is not None for value in found)
+
+
+def _is_unseen(finder: Finder, settings: ast.AST) -> bool:
+    """Whether a dictionary of a program of TensorFlow 1 comes from elsewhere."""
+    seen = (isinstance(one, (ast.Dict, ast.Call)) for one in leaves(finder, settings))
+    return finder.tf1 and not all(seen)
 
 
 @indexes.once

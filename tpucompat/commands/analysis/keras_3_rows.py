@@ -1472,6 +1472,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         ("TensorFlow 1 added epsilon to the square root, Keras 3 adds it inside the square root."),
     ),
+    "class_of_text": Row(
+        "getattr(keras.optimizers, name)",
+        "with_outer_epsilon(getattr(…)), a function added to the script",
+        "class_of_text",
+        BEHAVIOUR,
+        "TensorFlow 1's RMSprop added epsilon to the square root, Keras 3 adds it inside the square root.",
+    ),
     "optimizer_word": Row(
         "compile(optimizer='adagrad')",
         "OuterEpsilonAdagrad(learning_rate=0.001, initial_accumulator_value=0.0)",
@@ -1485,6 +1492,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "optimizer_of_text",
         BEHAVIOUR,
         "For some names, TensorFlow 1 made an optimizer with another epsilon or other settings.",
+    ),
+    "settings": Row(
+        "Adam(**settings)",
+        "optimizer_with(Adam, **settings), a function added to the script",
+        "settings",
+        REFUSED,
+        "Settings may hold lr, decay and an epsilon of None, which Keras 3 refuses.",
     ),
     "loss_of_text": Row(
         "compile(loss=name)",

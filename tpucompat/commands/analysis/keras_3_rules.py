@@ -92,6 +92,7 @@ WRAPPERS = frozenset(
         *("logging_lr", "as_compiled", "by_line", "EpochsOf", "StepsOf", "first_of", "of_any_size"),
         *("loss_of", "metric_of", "crossentropy_by_activation", "accuracy_of"),
         *("activation_of", "constraint_of", "initializer_of", "by_rows"),
+        *("optimizer_of", "optimizer_with", "with_outer_epsilon"),
     )
 )
 

@@ -36,6 +36,8 @@ def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Itera
         parts = [*values.values(node), *values.given(node), *_defaults(finder, node)]
         for container in values.iterated(node):
             parts += _items(finder, container, None)
+        for whole in values.taken_apart(node):
+            parts += _unpacked(finder, node, whole)
     if not parts:
         yield node
     for one in parts:
@@ -69,6 +71,14 @@ def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST
             yield from one.elts
         elif isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "values":
             yield from _items(finder, one.func.value, "")  # type: ignore[attr-defined]
+
+
+def _unpacked(finder: Finder, node: ast.AST, whole: ast.AST) -> Iterator[ast.AST]:
+    """What a name is given of ``name, other = table[key]``."""
+    places = finder.values.places(node, whole)
+    for one in leaves(finder, whole) if places else ():
+        if isinstance(one, (ast.Tuple, ast.List)):
+            yield from (one.elts[place] for place in places if place < len(one.elts))
 
 
 def _defaults(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, AbstractSet, Any, Iterable
 
 from tpucompat.commands.analysis import indexes
@@ -14,6 +15,7 @@ from tpucompat.names.used import constant, walk
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
+_LIST = re.compile(r"\w+(, ?\w+)+")
 #: Methods that change a list or dictionary after it was made.
 _CHANGES = frozenset(("append", "extend", "insert", "update", "setdefault"))
 #: Methods that make an object of another.
@@ -26,9 +28,9 @@ def words(
     """Which of the known texts an expression may be that are not seen: of those in the script, or the usual."""
     found: set[str] = set()
     if key(node) in _changed(finder):
-        found |= known & _texts(finder)
+        found |= known & texts(finder)
     if isinstance(node, ast.Subscript) and key(node.value) in _changed(finder):
-        found |= usual | (known & _texts(finder))
+        found |= usual | (known & texts(finder))
     for one in leaves(finder, node) if depth else ():
         made = one.func if isinstance(one, ast.Call) else one
         function = finder.names.functions.get(getattr(made, "id", ""))
@@ -45,8 +47,8 @@ def words(
         elif isinstance(one, ast.Attribute) and one.attr in _attributes(finder):
             found |= _of_all(finder, _attributes(finder)[one.attr], known, usual, depth)
         elif not _is_object(finder, made, isinstance(one, ast.Call)):
-            is_near = isinstance(made, ast.Name) and made.id not in _imported(finder)
-            found |= known & _texts(finder) if is_near else usual
+            is_near = isinstance(made, ast.Name) and made.id not in imported(finder)
+            found |= (known & texts(finder)) | (set() if is_near else usual)
     return found
 
 
@@ -90,24 +92,29 @@ def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
     first = key(made).partition(".")[0]
     if name.partition(".")[0] in ("tensorflow", "keras"):
         return not name.startswith(("tensorflow.contrib.training", "tensorflow.app"))
-    if last in _defined(finder) or last in WRAPPERS or (is_called and last in _MAKES):
+    if last in defined(finder) or last in WRAPPERS or (is_called and last in _MAKES):
         return True
     if isinstance(made, ast.Subscript) and isinstance(made.value, ast.Call):
         return finder.values.called.get(id(made.value), "").endswith(".get_custom_objects")
-    if first in _imported(finder) and not is_called:
+    if is_called and any(
+        finder.values.used.get(id(one), "").startswith(("tensorflow.", "keras."))
+        for one in leaves(finder, made)
+    ):
+        return True  # one of several classes
+    if first in imported(finder) and not is_called:
         return not (last.isupper() or last.lower().startswith(("loss", "metric")))
-    return is_called and (first in _imported(finder) or last[:1].isupper())
+    return is_called and (first in imported(finder) or last[:1].isupper())
 
 
 @indexes.once
-def _defined(finder: Finder) -> set[str]:
+def defined(finder: Finder) -> set[str]:
     """The names of the script's functions, also of those in functions, and of its classes."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return {node.name for node in indexes.nodes(finder, *kinds)}
 
 
 @indexes.once
-def _imported(finder: Finder) -> set[str]:
+def imported(finder: Finder) -> set[str]:
     """The names that the script has from other modules."""
     imports = indexes.nodes(finder, ast.Import, ast.ImportFrom)
     aliases = (alias for one in imports for alias in one.names)
@@ -130,9 +137,13 @@ def _changed(finder: Finder) -> set[str]:
 
 
 @indexes.once
-def _texts(finder: Finder) -> set[str]:
-    """All texts of the script, but for those of functions that migrate wrote."""
+def texts(finder: Finder) -> set[str]:
+    """All texts of the script and the words of lists like ``adam,sgd``; not of functions that migrate wrote."""
     functions = (one for one in indexes.nodes(finder, ast.FunctionDef) if one.name in WRAPPERS)
     written = {id(node) for function in functions for node in walk(function)}
-    texts = (one for one in indexes.nodes(finder, ast.Constant) if id(one) not in written)
-    return {one.value for one in texts if isinstance(one.value, str)}
+    found: set[str] = set()
+    for node in indexes.nodes(finder, ast.Constant):
+        if isinstance(node.value, str) and id(node) not in written:
+            listed = node.value.split(",") if _LIST.fullmatch(node.value) else ()
+            found.update((node.value, *(word.strip() for word in listed)))
+    return found

@@ -8,7 +8,7 @@ elsewhere, as from the command line, may be any text.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Iterator, Mapping
+from typing import TYPE_CHECKING, AbstractSet, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     indexes,
@@ -16,6 +16,8 @@ from tpucompat.commands.analysis import (
     keras_3_custom_objects,
     keras_3_elsewhere,
     keras_3_losses,
+    keras_3_optimizers,
+    keras_3_unseen,
 )
 from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS, WORDS
 from tpucompat.commands.analysis.keras_3_rules import (
@@ -42,7 +44,7 @@ _NADAM = "nadam"
 @of_calls(".compile", below=("optimizers.",))
 def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What ``compile`` and ``optimizers.get`` take for an optimizer."""
-    if below == "optimizers.deserialize":
+    if below.startswith("optimizers.") and below.endswith((".deserialize", ".get", ".from_config")):
         yield from _of_config(finder, call)
     if call.name != ".compile" and below != "optimizers.get":
         return
@@ -59,7 +61,7 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(row, given, call.node, known[word])
     else:
         is_made = OPTIMIZER in finder.values.kinds(given)  # where not another call gives a text
-        found = {*(_texts(finder, given) if is_made else _words(finder, given))}
+        found = _words(finder, given, known.keys(), is_made)
         if found & known.keys():
             names = " ".join(sorted(found & known.keys()))
             yield Difference(BEHAVIOURS["optimizer_of_text"], given, call.node, names)
@@ -120,14 +122,17 @@ def made_of(finder: Finder) -> Mapping[str, str]:
 
 
 def _of_config(finder: Finder, call: Call) -> Iterator[Difference]:
-    config = argument(call.node, 0, "config")
-    for one in leaves(finder, config) if config is not None else ():
-        pairs = zip(one.keys, one.values) if isinstance(one, ast.Dict) else ()
-        for name, value in pairs:
-            word = str(constant(value)).lower()
-            if constant(name) == "class_name" and word in (*WORDS, _NADAM):
-                row = BEHAVIOURS["optimizer_word" if word in WORDS else _NADAM]
-                yield Difference(row._replace(how=""), value, call.node)
+    """``deserialize({'class_name': 'SGD', 'config': {'lr': 0.1}})`` and ``SGD.from_config({'lr': 0.1})``"""
+    given = call.node.args[0] if call.node.args else None
+    for one in leaves(finder, given) if given is not None else ():
+        name = item(one, "class_name")
+        known = WORDS.keys() | {_NADAM}
+        for word in _words(finder, name, known, False) & known if name is not None else ():
+            row = BEHAVIOURS["optimizer_word" if word in WORDS else _NADAM]
+            yield Difference(row._replace(how=""), name, call.node)
+        config = one if name is None else item(one, "config")
+        for settings in leaves(finder, config) if config is not None else ():
+            yield from keras_3_optimizers.old_names(settings, call)
 
 
 def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterator[Difference]:
@@ -140,26 +145,12 @@ def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterat
                 yield Difference(row, value, call.node)
 
 
-def _texts(finder: Finder, node: ast.AST) -> Iterator[str]:
-    """The texts of the script that an expression may be, in small letters."""
-    for one in leaves(finder, node):
-        if isinstance(constant(one), str):
-            yield constant(one).lower()
-
-
-def _words(finder: Finder, node: ast.AST) -> Iterator[str]:
-    """The texts that an expression may be, in small letters."""
-    for one in leaves(finder, node):
-        if isinstance(constant(one), str):
-            yield constant(one).lower()
-        elif isinstance(one, ast.Name):  # a parameter whose calls are not all seen
-            yield from _all_texts(finder)
-        elif isinstance(one, (ast.Attribute, ast.Subscript)):  # of a command line or of a file
-            yield from WORDS
-
-
-@indexes.once
-def _all_texts(finder: Finder) -> dict[str, None]:
-    """All texts of a file, in small letters, each once."""
-    texts = (constant(text) for text in indexes.nodes(finder, ast.Constant))
-    return dict.fromkeys(text.lower() for text in texts if isinstance(text, str))
+def _words(finder: Finder, node: ast.AST, known: AbstractSet[str], is_made: bool) -> set[str]:
+    """The texts that an expression may be, in small letters; of those that are not seen, the known ones."""
+    found = {constant(one) for one in leaves(finder, node)}
+    if not is_made:
+        told = {*known, _NADAM}
+        spelt = {text for text in keras_3_unseen.texts(finder) if text.lower() in told}
+        usual = known if finder.tf1 else set()
+        found |= keras_3_unseen.words(finder, node, told | spelt, usual)
+    return {text.lower() for text in found if isinstance(text, str)}

@@ -244,6 +244,10 @@ class Values:
 
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
+        return [one for one in self.taken_apart(node) if isinstance(one, ast.Call)]
+
+    def taken_apart(self, node: ast.AST) -> list[ast.AST]:
+        """The same, with the items of tables: ``make, settings = table[name]``."""
         name = key(node)
         return self._bindings().of("unpacked", name, self.scope(node)) if name else []
 

@@ -313,7 +313,7 @@ class Context(Trees):
         keras = self.local("tf.keras") if "{keras}" in template else ""
         tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
         numpy = self.local("numpy") if "{numpy}" in template else ""
-        for module in ("os", "functools", "json", "re", "threading"):
+        for module in ("os", "functools", "inspect", "json", "re", "threading"):
             if f"{module}." in template.replace(f"tf.{module}.", ""):
                 self.want(module)
         self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras, numpy=numpy))

@@ -115,6 +115,21 @@ def _decaying(self: Rewriter, call: ast.Call, decay: ast.expr) -> bool:
     return self.drop(call, decay)
 
 
+def _settings(self: Rewriter, one: Difference) -> bool:
+    """``Adam(**settings)`` -> ``optimizer_with(Adam, **settings)``"""
+    call = one.call
+    if call is None or not self.define("decaying", written.DECAYING):
+        return False
+    if not self.define("optimizer_with", written.OPTIMIZER_WITH):
+        return False
+    text = self.context.texts[self.cell(call)]
+    start, end = text.span(call)
+    opening = text.text.find("(", text.span(call.func)[1], end)
+    text.replace(start, start, "optimizer_with(")
+    text.replace(opening, opening + 1, ", ")
+    return True
+
+
 def _in_brackets(node: ast.AST, text: str) -> str:
     """The text of an expression as an operand."""
     return (
@@ -226,4 +241,5 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "period": _period,
     "place": _place,
     "rename": _rename,
+    "settings": _settings,
 }

@@ -297,6 +297,14 @@ def _optimizer_of_text(self: Rewriter, one: Difference) -> bool:
     return defined and self.wrap(one.node, "optimizer_of(", ")")
 
 
+def _class_of_text(self: Rewriter, one: Difference) -> bool:
+    """``getattr(optimizers, name)`` -> ``with_outer_epsilon(getattr(optimizers, name))``"""
+    made = _class_of(self, "RMSprop")
+    template = written.WITH_OUTER_EPSILON.replace("MADE", made)
+    defined = bool(made) and self.define("with_outer_epsilon", template)
+    return defined and self.wrap(one.node, "with_outer_epsilon(", ")")
+
+
 def _layer_input(self: Rewriter, one: Difference) -> bool:
     if not self.define("layer_input", written.LAYER_INPUT):
         return False
@@ -538,6 +546,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
     "ndim": _ndim,
+    "class_of_text": _class_of_text,
     "optimizer_of_text": _optimizer_of_text,
     "optimizer_word": _optimizer_word,
     "no_epsilon": _no_epsilon,

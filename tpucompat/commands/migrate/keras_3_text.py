@@ -363,6 +363,28 @@ LINES{i}}}
 {i}return made.get(str(identifier).lower(), lambda: identifier)()
 '''
 
+WITH_OUTER_EPSILON = '''
+
+def with_outer_epsilon(optimizer):
+{i}"""The class whose steps are those of TensorFlow 1, where Keras 3 has another of the same name."""
+{i}return MADE if optimizer is {keras}.optimizers.RMSprop else optimizer
+'''
+
+OPTIMIZER_WITH = '''
+
+def optimizer_with(make, *args, **settings):
+{i}"""Makes an optimizer of settings that may have the names of Keras 2."""
+{i}if 'learning_rate' not in inspect.signature(make).parameters:
+{i}{i}return make(*args, **settings)  # a function that knows its own names
+{i}if 'lr' in settings:
+{i}{i}settings['learning_rate'] = settings.pop('lr')
+{i}if settings.get('epsilon', 0) is None:
+{i}{i}del settings['epsilon']
+{i}decay = settings.pop('decay', 0)
+{i}optimizer = make(*args, **settings)
+{i}return decaying(optimizer, decay) if decay else optimizer
+'''
+
 OF_STEP = '''
 
 def of_step(callback, name):
