@@ -103,3 +103,64 @@ def test_optimizers_named_on_the_command_line(tmp_path):
     assert len(then) == 5
     assert "with_outer_epsilon(getattr(tf.keras.optimizers, name))(learning_rate=0.125)" in after
     assert migrated(after) == after
+
+
+DICTIONARIES = """
+import json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import callbacks, layers
+
+x = np.linspace(-1, 1, 60).reshape(12, 5).astype('f')
+y = (x.sum(1) > 0).astype('f')
+FIT = dict(epochs=2, batch_size=4, shuffle=False, verbose=0)
+told = []
+
+def train(model, **others):
+    history = model.fit(x, y, **others, **FIT).history
+    told.append([sorted(history), history['loss']])
+
+def network():
+    return tf.keras.Sequential([
+        layers.Dense(3, activation='tanh', kernel_initializer='ones', input_shape=(5,)),
+        layers.Dense(1, activation='sigmoid', kernel_initializer='ones')])
+
+class Experiment(object):
+    defaults = dict(loss='mse', optimizer='adagrad', metrics=['mae'])
+    def __init__(self, **others):
+        self.settings = dict(self.defaults)
+        self.settings.update(others)
+        self.model = network()
+        self.model.compile(**self.settings)
+
+for others in ({}, {'optimizer': 'rmsprop'}):
+    train(Experiment(**others).model)
+settings = {'optimizer': tf.keras.optimizers.SGD(lr=0.1), 'loss': 'mse', 'metrics': ['accuracy']}
+model = network()
+model.compile(**settings)
+train(model)
+config = {'compile': {'optimizer': 'rmsprop', 'loss': 'mse', 'metrics': ['mae', 'acc']}}
+model = network()
+model.compile(**config['compile'])
+checkpoint = {'filepath': 'weights{epoch}.h5', 'save_weights_only': True, 'period': 1}
+common = {'monitor': 'val_acc', 'mode': 'max'}
+train(model, validation_data=(x, y), callbacks=[
+    callbacks.ModelCheckpoint(**checkpoint), callbacks.EarlyStopping(patience=1, **common)])
+model = tf.keras.Sequential([layers.Flatten(input_shape=(5,))])
+for kind, given in [(layers.LeakyReLU, {'alpha': 0.3}), (layers.Dropout, {'rate': 0.0})]:
+    model.add(kind(**given))
+model.add(layers.BatchNormalization(**{'momentum': 0.5, 'fused': False}))
+model.add(layers.deserialize(
+    {'class_name': 'Dense', 'config': {'units': 1, 'kernel_initializer': 'ones'}}))
+model.compile(loss='mse', **{'optimizer': 'sgd', 'metrics': ['accuracy']})
+train(model)
+print('TOLD ' + json.dumps(told))
+"""
+
+
+def test_arguments_in_dictionaries(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    then, after = check(tmp_path, DICTIONARIES)
+    assert then[0][0] == ["loss", "mean_absolute_error"] and then[2][0] == ["acc", "loss"]
+    assert "'fused'" not in after and "'period'" not in after
+    assert migrated(after) == after

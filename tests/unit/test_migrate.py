@@ -4945,7 +4945,6 @@ _OF_TEXTS = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.laye
 @pytest.mark.parametrize(
     "body",
     [
-        "settings = dict(optimizer='rmsprop', loss='mse')\nmodel.compile(**settings)\n",
         "made = tf.keras.optimizers.deserialize({'class_name': 'rmsprop', 'config': {}})\n",
         "name = 'nadam' if model else 'adam'\nmodel.compile(name, 'mse')\n",
         "words = 'l1_l2'\nlayer = tf.keras.layers.Dense(1, kernel_regularizer=words)\n",

@@ -63,13 +63,32 @@ def test_arguments_of_what_no_import_names(before):
         "for one in (keras.losses, keras.metrics):\n  print(one)",
         "def f(K=keras.backend):\n  pass",
         "def f():\n  return keras, 1",
-        "for k in (keras.optimizers.SGD, keras.layers.Dense):\n  k(lr=1)",
-        "class A:\n  def f(self, k):\n    self.k = keras.optimizers.SGD\n    self.k = k\n    self.k(lr=1)",
         "x = getattr(keras.layers, y)(input_dim=1, data_format=None, alpha=2)",
     ],
 )
 def test_what_is_not_followed_is_marked(line):
     assert "TODO(tpucompat TPU51" in migrated(START + line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("for k in (keras.optimizers.SGD, keras.layers.Dense):\n  k(lr=1)", "(k, lr=1)"),
+        (
+            "class A:\n  def f(self, k):\n    self.k = keras.optimizers.SGD\n    self.k = k\n    self.k(lr=1)",
+            "(self.k, lr=1)",
+        ),
+        ("k = [keras.optimizers.SGD, f]\nx = k[y](lr=1, decay=z)", "(k[y], lr=1, decay=z)"),
+        (
+            "def f(**given):\n  lr = given['lr']\n  keras.optimizers.SGD(**given)",
+            "(keras.optimizers.SGD, **given)",
+        ),
+        ("k = keras.optimizers.SGD\nx = dict(lr=1)", "x = dict(lr=1)"),
+        ("def f(lr):\n  pass\nk = [keras.optimizers.SGD]\nf(lr=1)", "\nf(lr=1)"),
+    ],
+)
+def test_what_may_be_an_optimizer_gets_settings_of_both_names(before, after):
+    assert ("optimizer_with" * after.startswith("(") + after) in migrated(START + before + "\n")
 
 
 @pytest.mark.parametrize(

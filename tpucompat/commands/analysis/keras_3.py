@@ -28,6 +28,7 @@ from tpucompat.commands.analysis import (
     keras_3_optimizers,
     keras_3_outputs,
     keras_3_seeds,
+    keras_3_settings,
     keras_3_tables,
     keras_3_training,
     keras_3_values,
@@ -133,6 +134,7 @@ class Finder:
         self.normalizes = any(map(_normalizes, module.names.calls))
         graph = self.tf1 and not any(use.name.endswith(EAGER) for use in module.names.uses)
         self.values = Values(self.trees, module.names, graph)
+        self.names = keras_3_settings.with_settings(self)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
         self.wrapped = {
@@ -188,6 +190,7 @@ class Finder:
         """Every difference once, those of one rule after the other."""
         seen: set[tuple[int, str, str]] = set()
         for one in self._all():
+            one = one._replace(node=getattr(one.node, "real", one.node))
             mark = (id(one.node), one.row.was, one.name)
             if mark not in seen and one.row.how != "keep" and (self.tf1 or not one.row.tf1):
                 seen.add(mark)

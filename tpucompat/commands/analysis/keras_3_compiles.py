@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
 
-from tpucompat.commands.analysis import indexes, keras_3_members
+from tpucompat.commands.analysis import indexes, keras_3_members, keras_3_unseen
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_3_texts import item, leaves
+from tpucompat.commands.analysis.keras_3_texts import dictionaries, item
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import argument, constant, keyword, walk
 
@@ -52,7 +52,7 @@ def again(finder: Finder) -> Iterator[Difference]:
 def _settings(finder: Finder, call: ast.Call) -> list[Any]:
     """What ``compile(**settings)`` is given."""
     words = [word.value for word in call.keywords if word.arg is None]
-    return [leaf for word in words for leaf in leaves(finder, word)]
+    return [one for word in words for one in dictionaries(finder, word)]
 
 
 def _metrics(finder: Finder, call: ast.Call) -> list[ast.AST]:
@@ -70,7 +70,8 @@ def _is_something(node: ast.AST) -> bool:
 
 def _is_unknown(finder: Finder, call: ast.Call) -> bool:
     """Whether metrics may be among arguments that nothing shows."""
-    return any(
+    words = [word.value for word in call.keywords if word.arg is None]
+    return any(key(word) in keras_3_unseen.changed(finder) for word in words) or any(
         not isinstance(one, ast.Dict) and key(getattr(one, "func", one)) != "dict"
         for one in _settings(finder, call)
     )

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 #: Function -> the row about it.
 _CALLED = {
+    "layers.deserialize": "layer_config",
     "models.clone_model": "clone",
     "models.model_from_json": "architecture",
     "models.model_from_yaml": "yaml",
 }
 #: Functions that ``migrate`` writes, whose calls are as Keras 3 wants them.
-WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
+WRITTEN = ("architecture", "layer_of", "under_strategy", "uncompiled_clone")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 

@@ -10,7 +10,7 @@ from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, Difference
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
-from tpucompat.commands.analysis.keras_3_unseen import defined, imported
+from tpucompat.commands.analysis.keras_3_unseen import defined, imported, texts
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, constant, keyword
 
@@ -54,7 +54,7 @@ def _of_settings(finder: Finder) -> Iterator[Difference]:
         if not (settings or words) or key(call.func) in WRAPPERS:
             continue
         is_old = any(_is_old(finder, one) for one in settings)
-        if _is_class(finder.values.called.get(id(call), "")) or _gives_class(finder, call.func):
+        if is_class(finder.values.called.get(id(call), "")) or _gives_class(finder, call.func):
             # The words that are written out have rows of their own.
             is_found = is_old or any(_is_unseen(finder, one) for one in settings)
         else:
@@ -76,7 +76,7 @@ def old_names(settings: ast.AST, call: Call) -> Iterator[Difference]:
             yield Difference(table.ARGUMENTS["*", name]._replace(how=""), settings, call.node)
 
 
-def _is_class(name: str) -> bool:
+def is_class(name: str) -> bool:
     """Whether a name is that of a class of Keras' optimizers."""
     package, _, last = below_keras(name).rpartition(".")
     return package == "optimizers" and last[:1].isupper()
@@ -89,7 +89,7 @@ def _gives_class(finder: Finder, node: ast.AST) -> bool:
             name = finder.values.used.get(id(one.args[0]), "")
             if below_keras(name + ".X") == "optimizers.X":
                 return True
-        if _is_class(finder.values.used.get(id(one), "")):
+        if is_class(finder.values.used.get(id(one), "")):
             return True
     return False
 
@@ -111,7 +111,7 @@ def _holds_classes(finder: Finder) -> bool:
     """Whether the script uses an optimizer's class as a value, other than to call it or to extend it."""
     called = {id(call.func) for call in indexes.nodes(finder, ast.Call)}
     extended = {id(base) for one in indexes.nodes(finder, ast.ClassDef) for base in one.bases}
-    named = (node for node, name in finder.values.used.items() if _is_class(name))
+    named = (node for node, name in finder.values.used.items() if is_class(name))
     return any(node not in called and node not in extended for node in named)
 
 
@@ -122,9 +122,22 @@ def _is_old(finder: Finder, settings: ast.AST) -> bool:
 
 
 def _is_unseen(finder: Finder, settings: ast.AST) -> bool:
-    """Whether a dictionary of a program of TensorFlow 1 comes from elsewhere."""
-    seen = (isinstance(one, (ast.Dict, ast.Call)) for one in leaves(finder, settings))
-    return finder.tf1 and not all(seen)
+    """Whether a dictionary comes from elsewhere, and may have such a name."""
+    return _has_old_names(finder) and not all(map(_is_written_out, leaves(finder, settings)))
+
+
+def _is_written_out(node: ast.AST) -> bool:
+    """``{'lr': 0.1}`` or ``dict(lr=0.1)``"""
+    if isinstance(node, ast.Dict):
+        return None not in node.keys
+    return isinstance(node, ast.Call) and key(node.func) == "dict" and not node.args
+
+
+@indexes.once
+def _has_old_names(finder: Finder) -> bool:
+    """Whether a file may hold such names: one of TensorFlow 1, or that has them itself."""
+    words = {word.arg for call in indexes.nodes(finder, ast.Call) for word in call.keywords}
+    return finder.tf1 or not {*words, *texts(finder)}.isdisjoint(OLD_SETTINGS)
 
 
 @indexes.once

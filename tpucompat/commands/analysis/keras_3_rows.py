@@ -936,6 +936,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "The input of an input layer is an empty list.",
         keras_2=True,
     ),
+    "layer_config": Row(
+        "layers.deserialize({'class_name': 'Dense', 'config': {…}})",
+        "layer_of(…), by a function added to the script",
+        "layer_config",
+        REFUSED,
+        "Keras 3 wants the module of the class too.",
+    ),
     "architecture": Row(
         "model_from_json(text)",
         "the model without what it was compiled with, by a function added to the script",

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import indexes
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.names.used import constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
@@ -38,10 +39,27 @@ def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Itera
             parts += _items(finder, container, None)
         for whole in values.taken_apart(node):
             parts += _unpacked(finder, node, whole)
+        if not parts and isinstance(node, ast.Attribute) and key(node.value) in ("self", "cls"):
+            parts = attributes(finder).get(node.attr, [])
     if not parts:
         yield node
     for one in parts:
         yield from leaves(finder, one, seen)
+
+
+@indexes.once
+def attributes(finder: Finder) -> dict[str, list[ast.AST]]:
+    """What the script's classes and their objects have: ``loss = 'mse'`` in a class, and ``self.loss = …``."""
+    found: dict[str, list[ast.AST]] = {}
+    for (_, name), values in finder.values.assigned.items():
+        owner, _, attribute = name.rpartition(".")
+        if owner == "self":
+            found.setdefault(attribute, []).extend(values)
+    for node in indexes.nodes(finder, ast.ClassDef):
+        for one in (one for one in node.body if isinstance(one, ast.Assign)):
+            for target in one.targets:
+                found.setdefault(key(target), []).append(one.value)
+    return found
 
 
 def far(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
@@ -57,6 +75,24 @@ def near(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
     """What an expression may be that is written in it."""
     inside = {id(one) for one in walk(node)}
     return (one for one in leaves(finder, node) if id(one) in inside)
+
+
+def dictionaries(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
+    """What a dictionary may be, with those that it takes in: ``dict(these, loss='mse')``."""
+    for one in leaves(finder, node):
+        yield one
+        for inner in taken_in(one):
+            yield from dictionaries(finder, inner)
+
+
+def taken_in(node: Any) -> list[ast.expr]:
+    """The dictionaries whose items become those of another: ``{**these, 'loss': 'mse'}``."""
+    if isinstance(node, ast.Dict):
+        return [value for name, value in zip(node.keys, node.values) if name is None]
+    if isinstance(node, ast.Call) and key(node.func) == "dict":
+        spread = [word.value for word in node.keywords if word.arg is None]
+        return [*node.args, *spread]
+    return []
 
 
 def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST]:

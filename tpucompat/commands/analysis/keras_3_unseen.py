@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, AbstractSet, Any, Iterable
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, parts
-from tpucompat.commands.analysis.keras_3_texts import leaves
+from tpucompat.commands.analysis.keras_3_texts import attributes, leaves
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.names.used import constant, walk
 
@@ -27,9 +27,9 @@ def words(
 ) -> set[str]:
     """Which of the known texts an expression may be that are not seen: of those in the script, or the usual."""
     found: set[str] = set()
-    if key(node) in _changed(finder):
+    if key(node) in changed(finder):
         found |= known & texts(finder)
-    if isinstance(node, ast.Subscript) and key(node.value) in _changed(finder):
+    if isinstance(node, ast.Subscript) and key(node.value) in changed(finder):
         found |= usual | (known & texts(finder))
     for one in leaves(finder, node) if depth else ():
         made = one.func if isinstance(one, ast.Call) else one
@@ -44,8 +44,8 @@ def words(
             continue
         elif made is not one and function is not None and function.node.name not in WRAPPERS:
             found |= _of_all(finder, returned(finder, function.node), known, usual, depth)
-        elif isinstance(one, ast.Attribute) and one.attr in _attributes(finder):
-            found |= _of_all(finder, _attributes(finder)[one.attr], known, usual, depth)
+        elif isinstance(one, ast.Attribute) and one.attr in attributes(finder):
+            found |= _of_all(finder, attributes(finder)[one.attr], known, usual, depth)
         elif not _is_object(finder, made, isinstance(one, ast.Call)):
             is_near = isinstance(made, ast.Name) and made.id not in imported(finder)
             found |= (known & texts(finder)) | (set() if is_near else usual)
@@ -68,18 +68,6 @@ def _of_all(
     return found
 
 
-@indexes.once
-def _attributes(finder: Finder) -> dict[str, list[ast.AST]]:
-    """What the script's classes and their objects have: ``loss = 'mse'`` in a class, and ``self.loss = …``."""
-    classes = {id(node) for node in indexes.nodes(finder, ast.ClassDef)}
-    found: dict[str, list[ast.AST]] = {}
-    for (scope, name), values in finder.values.assigned.items():
-        owner, _, attribute = name.rpartition(".")
-        if owner == "self" or (not owner and scope in classes):
-            found.setdefault(attribute, []).extend(values)
-    return found
-
-
 def returned(finder: Finder, function: ast.AST) -> list[ast.expr]:
     """What a function returns itself, not what the functions in it return."""
     found = indexes.returned(finder, function)
@@ -96,6 +84,8 @@ def _is_object(finder: Finder, made: Any, is_called: bool) -> bool:
         return True
     if isinstance(made, ast.Subscript) and isinstance(made.value, ast.Call):
         return finder.values.called.get(id(made.value), "").endswith(".get_custom_objects")
+    if is_called and isinstance(made, ast.Call):
+        return True  # getattr(optimizers, name)(…)
     if is_called and any(
         finder.values.used.get(id(one), "").startswith(("tensorflow.", "keras."))
         for one in leaves(finder, made)
@@ -122,10 +112,19 @@ def imported(finder: Finder) -> set[str]:
 
 
 @indexes.once
-def _changed(finder: Finder) -> set[str]:
+def _written(finder: Finder) -> set[int]:
+    """What stands in functions that migrate wrote."""
+    functions = (one for one in indexes.nodes(finder, ast.FunctionDef) if one.name in WRAPPERS)
+    return {id(node) for function in functions for node in walk(function)}
+
+
+@indexes.once
+def changed(finder: Finder) -> set[str]:
     """The names of lists and dictionaries that the script changes after it has made them."""
     found = set()
     for node in indexes.nodes(finder, ast.Call, ast.AugAssign, ast.Assign):
+        if id(node) in _written(finder):
+            continue
         if isinstance(node, ast.AugAssign):
             found.add(key(node.target))
         elif isinstance(node, ast.Assign):
@@ -139,11 +138,9 @@ def _changed(finder: Finder) -> set[str]:
 @indexes.once
 def texts(finder: Finder) -> set[str]:
     """All texts of the script and the words of lists like ``adam,sgd``; not of functions that migrate wrote."""
-    functions = (one for one in indexes.nodes(finder, ast.FunctionDef) if one.name in WRAPPERS)
-    written = {id(node) for function in functions for node in walk(function)}
     found: set[str] = set()
     for node in indexes.nodes(finder, ast.Constant):
-        if isinstance(node.value, str) and id(node) not in written:
+        if isinstance(node.value, str) and id(node) not in _written(finder):
             listed = node.value.split(",") if _LIST.fullmatch(node.value) else ()
             found.update((node.value, *(word.strip() for word in listed)))
     return found

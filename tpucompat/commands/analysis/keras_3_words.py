@@ -29,8 +29,9 @@ from tpucompat.commands.analysis.keras_3_rules import (
     Difference,
     parts,
 )
+from tpucompat.commands.analysis.keras_3_settings import words
 from tpucompat.commands.analysis.keras_3_texts import item, leaves, near
-from tpucompat.commands.analysis.keras_values import OPTIMIZER
+from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant, walk
@@ -53,6 +54,8 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     known = made_of(finder) if finder.tf1 else {"rmsprop": WORDS["rmsprop"]}
     if given is None:
         yield from _of_settings(finder, call, known)
+    elif id(given) not in indexes.inside(finder, getattr(call.node, "real", call.node)):
+        return  # of a dictionary, which the call itself asks
     elif isinstance(constant(given), str):
         word = constant(given).lower()
         if word in known:
@@ -137,12 +140,15 @@ def _of_config(finder: Finder, call: Call) -> Iterator[Difference]:
 
 def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterator[Difference]:
     """``compile(**settings)``, whose dictionary would hold one optimizer for all models."""
-    for word in call.node.keywords:
-        for one in leaves(finder, word.value) if word.arg is None else ():
-            value = item(one, "optimizer")
-            if str(constant(value)).lower() in known:
-                row = BEHAVIOURS["optimizer_of_text"]._replace(how="")
-                yield Difference(row, value, call.node)
+    row = BEHAVIOURS["optimizer_of_text"]._replace(how="optimizer_of_settings")
+    for settings in (word.value for word in call.node.keywords if word.arg is None):
+        given = [word for one in leaves(finder, settings) for word in words(finder, one)]
+        found = {str(constant(one.value)).lower() for one in given if one.arg == "optimizer"}
+        if key(settings) in keras_3_unseen.changed(finder):
+            found |= {text.lower() for text in keras_3_unseen.texts(finder)}
+        if found & known.keys():
+            names = " ".join(sorted(found & known.keys()))
+            yield Difference(row, settings, call.node, names)
 
 
 def _words(finder: Finder, node: ast.AST, known: AbstractSet[str], is_made: bool) -> set[str]:

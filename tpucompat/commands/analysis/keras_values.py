@@ -99,7 +99,7 @@ class Values:
 
     def __init__(self, trees: Iterable[ast.Module], names: Names, graph: bool) -> None:
         self._graph = graph
-        self.called: Mapping[int, str] = {id(call.node): call.name for call in names.calls}
+        self.called: dict[int, str] = {id(call.node): call.name for call in names.calls}
         self.used: Mapping[int, str] = {id(use.node): use.name for use in names.uses}
         # Whose variables are TensorFlow's own, which have no path.
         self._has_modules = "tensorflow.Module" in self.used.values()
@@ -245,6 +245,11 @@ class Values:
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
         return [one for one in self.taken_apart(node) if isinstance(one, ast.Call)]
+
+    def adopt(self, call: ast.Call, real: ast.Call, name: str) -> None:
+        """Takes a call for another one of the same place and function."""
+        self._scopes[id(call)] = self.scope(real)
+        self.called[id(call)] = name
 
     def taken_apart(self, node: ast.AST) -> list[ast.AST]:
         """The same, with the items of tables: ``make, settings = table[name]``."""

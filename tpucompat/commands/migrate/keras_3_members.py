@@ -288,13 +288,27 @@ def _optimizer_word(self: Rewriter, one: Difference) -> bool:
 
 def _optimizer_of_text(self: Rewriter, one: Difference) -> bool:
     """``optimizer_of(name)``, which knows all texts that some of the script's models may be compiled with."""
+    return _knows_texts(self, one) and self.wrap(one.node, "optimizer_of(", ")")
+
+
+def _optimizer_of_settings(self: Rewriter, one: Difference) -> bool:
+    """``compile(**s)`` -> ``compile(**{**s, 'optimizer': optimizer_of(s.get('optimizer', 'rmsprop'))})``"""
+    settings = self.context.texts[self.cell(one.node)].source(one.node)
+    if isinstance(one.node, ast.Call) or not _knows_texts(self, one):
+        return False
+    looked_up = f"optimizer_of({settings}.get('optimizer', 'rmsprop'))"
+    return self.wrap(one.node, "{**", f", 'optimizer': {looked_up}}}")
+
+
+def _knows_texts(self: Rewriter, one: Difference) -> bool:
+    """Writes the function that knows all texts."""
     known = keras_3_words.made_of(self.finder)
-    words = {word for each in self.found if each.row is one.row for word in each.name.split()}
+    of_texts = [each for each in self.found if each.row.was == one.row.was]
+    words = {word for each in of_texts for word in each.name.split()}
     made = {word: _made(self, known[word]) for word in sorted(words)}
     lines = "".join(f"{{i}}{{i}}'{word}': lambda: {text},\n" for word, text in made.items())
     template = written.OPTIMIZER_OF.replace("LINES", lines)
-    defined = all(made.values()) and self.define("optimizer_of", template)
-    return defined and self.wrap(one.node, "optimizer_of(", ")")
+    return all(made.values()) and self.define("optimizer_of", template)
 
 
 def _class_of_text(self: Rewriter, one: Difference) -> bool:
@@ -317,6 +331,12 @@ def _layer_input(self: Rewriter, one: Difference) -> bool:
 def _architecture(self: Rewriter, one: Difference) -> bool:
     return self.define("architecture", written.ARCHITECTURE) and self.context.replace(
         one.node.func, self.cell(one.node), "architecture"
+    )
+
+
+def _layer_config(self: Rewriter, one: Difference) -> bool:
+    return self.define("layer_of", written.LAYER_OF) and self.context.replace(
+        one.node.func, self.cell(one.node), "layer_of"
     )
 
 
@@ -528,6 +548,7 @@ def _slots(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "architecture": _architecture,
+    "layer_config": _layer_config,
     "as_dtype": _as_dtype,
     "gradients": _gradients,
     "to_json": _to_json,
@@ -547,6 +568,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "metrics_names": _metrics_names,
     "ndim": _ndim,
     "class_of_text": _class_of_text,
+    "optimizer_of_settings": _optimizer_of_settings,
     "optimizer_of_text": _optimizer_of_text,
     "optimizer_word": _optimizer_word,
     "no_epsilon": _no_epsilon,

@@ -77,7 +77,7 @@ class Rewriter:
 
     def cell(self, node: ast.AST) -> int:
         """The cell of a notebook that a node is in."""
-        return self.context.cell_of(node)
+        return self.context.cell_of(getattr(node, "real", node))
 
     def finish(self) -> None:
         """Writes the arguments that calls get, all of one call at once."""
@@ -124,6 +124,8 @@ class Rewriter:
         text = self.context.texts[self.cell(call)]
         word = next((one for one in call.keywords if one.value is value), None)
         start = text.keyword(word)[0] if word is not None else text.span(value)[0]
+        if text.text[start - 1 : start] in ("'", '"'):  # of a dictionary
+            start -= 1
         end = text.span(value)[1]
         before = text.text[:start].rstrip()
         if before.endswith(",") and text.is_free(len(before) - 1, end):

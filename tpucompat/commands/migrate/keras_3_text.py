@@ -571,6 +571,17 @@ def architecture(text, custom_objects=None):
 {i}return {keras}.models.model_from_json(json.dumps(described), custom_objects)
 '''
 
+LAYER_OF = '''
+
+def layer_of(config, custom_objects=None):
+{i}"""The layer of a configuration that names the class alone."""
+{i}name = config['class_name']
+{i}made = (custom_objects or {{}}).get(name) or getattr({keras}.layers, name, None)
+{i}if made is None or 'module' in config:
+{i}{i}return {keras}.layers.deserialize(config, custom_objects)
+{i}return made.from_config(config['config'])
+'''
+
 CLONE = '''
 
 def uncompiled_clone(model, *args, **kwargs):

@@ -16,7 +16,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 from tpucompat.names.used import walk
 
-_KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
+_KEYWORD = re.compile(r"\w+(?:\s*=|['\"]\s*:)[\s(]*$")
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
@@ -89,7 +89,7 @@ class Text:
         return text[: len(text) - len(text.lstrip(" \t\f"))].rpartition("\f")[2]
 
     def keyword(self, word: ast.keyword) -> tuple[int, int]:
-        """The span of a keyword argument's name; ``ast`` gives it since Python 3.9 only."""
+        """The span of the name of an argument or item; ``ast`` gives an argument's since Python 3.9 only."""
         end = self.span(word.value)[0]
         match = _KEYWORD.search(self.text[:end][-200:])
         length = len(match.group()) if match else 0

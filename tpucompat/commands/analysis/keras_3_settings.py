@@ -1,0 +1,65 @@
+"""Calls that get arguments from leaves of the script: ``model.compile(**settings)``.
+
+The rules see such a call a second time, with the arguments written out. What they change, they change in the
+dictionary.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import TYPE_CHECKING, Any, Iterator
+
+from tpucompat.commands.analysis.keras_3_optimizers import is_class
+from tpucompat.commands.analysis.keras_3_texts import leaves, taken_in
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import Call, Names, constant
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+#: More leaves for one call than this are the settings of many programs.
+_MOST = 8
+
+
+def with_settings(finder: Finder) -> Names:
+    """The names of a file, with the calls that are written out here."""
+    names = finder.names
+    found = [each for call in names.calls for each in _written_out(finder, call)]
+    if not found:
+        return names
+    names = copy.copy(names)
+    names.calls = [*names.calls, *found]
+    names.__dict__.pop("_answers", None)  # of the calls before
+    for call in found:
+        finder.values.adopt(call.node, call.node.real, call.name)  # type: ignore[attr-defined]
+    return names
+
+
+def _written_out(finder: Finder, call: Call) -> Iterator[Call]:
+    if not (below_keras(call.name) or call.name.startswith(".")) or is_class(call.name):
+        return  # optimizers have a function for their settings
+    for word in call.node.keywords:
+        holders = list(leaves(finder, word.value)) if word.arg is None else []
+        for holder in holders[:_MOST]:
+            given = list(words(finder, holder))
+            if given:
+                others = [one for one in call.node.keywords if one is not word]
+                made = ast.Call(call.node.func, call.node.args, [*others, *given])
+                made.real = call.node  # type: ignore[attr-defined]
+                yield call._replace(node=ast.copy_location(made, call.node))
+
+
+def words(finder: Finder, holder: Any) -> Iterator[ast.keyword]:
+    """The items of a dictionary and of those that it takes in, as arguments."""
+    own: set[Any] = set()
+    if isinstance(holder, ast.Call) and key(holder.func) == "dict":
+        own = {word.arg for word in holder.keywords}
+        yield from (word for word in holder.keywords if word.arg is not None)
+    elif isinstance(holder, ast.Dict):
+        own = {constant(name) for name in holder.keys if name is not None}
+        for name, value in zip(holder.keys, holder.values):
+            if name is not None and isinstance(constant(name), str):
+                yield ast.copy_location(ast.keyword(constant(name), value), name)
+    for inner in (leaf for one in taken_in(holder) for leaf in leaves(finder, one)):
+        yield from (word for word in words(finder, inner) if word.arg not in own)
