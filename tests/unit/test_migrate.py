@@ -1639,6 +1639,23 @@ def test_what_cannot_be_read_or_written_is_named(old, capsys):
     assert command.main([str(old.parent / "missing.py")]) == 2
 
 
+def test_a_file_of_python_2_beside_a_training_loop(old, capsys):
+    (old.parent / "two.py").write_text("print 'x'\n")
+    old.write_text(
+        "import tensorflow as tf\n"
+        "def model_fn(features, labels, mode, params):\n"
+        "  loss = tf.reduce_mean(tf.layers.dense(features, 1))\n"
+        "  train_op = tf.train.AdamOptimizer(.1).minimize(loss, tf.train.get_global_step())\n"
+        "  return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)\n"
+        "config = tf.contrib.tpu.RunConfig(tpu_config=tf.contrib.tpu.TPUConfig(2))\n"
+        "estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8)\n"
+    )
+    assert command.main(["--write", str(old.parent)]) == 2
+    assert "two.py:1: TPU421" in capsys.readouterr().err
+    assert "training_loop" in old.read_text()
+    assert (old.parent / "training_loop.py").exists()
+
+
 def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
     before = old.read_bytes()
     (old.parent / "estimator.py").write_text(
