@@ -4013,6 +4013,22 @@ def test_a_model_of_a_method_that_returns_what_it_is_given():
     assert after.endswith("print(a.predict(x, verbose=0), b.predict(x, verbose=0))\n")
 
 
+def test_an_input_function_of_an_estimator_from_elsewhere_is_not_called():
+    text = """\
+        import tensorflow as tf
+        import trainers
+        model = tf.keras.Sequential()
+        def inputs(params):
+            return tf.data.Dataset.range(64).batch(params["batch_size"])
+        estimator = trainers.tpu_estimator()
+        estimator.evaluate(inputs, steps=4)
+        estimator.predict(lambda params: inputs(params))
+        """
+    after = migrated(text)
+    assert "estimator.evaluate(inputs, steps=4)" in after
+    assert "predict(lambda params: inputs(params)" in after
+
+
 def test_a_partial_of_an_input_function_is_called():
     after = migrated("""\
         import functools
