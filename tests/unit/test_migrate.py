@@ -1639,6 +1639,23 @@ def test_what_cannot_be_read_or_written_is_named(old, capsys):
     assert command.main([str(old.parent / "missing.py")]) == 2
 
 
+def test_a_file_of_python_2_beside_a_training_loop(old, capsys):
+    (old.parent / "two.py").write_text("print 'x'\n")
+    old.write_text(
+        "import tensorflow as tf\n"
+        "def model_fn(features, labels, mode, params):\n"
+        "  loss = tf.reduce_mean(tf.layers.dense(features, 1))\n"
+        "  train_op = tf.train.AdamOptimizer(.1).minimize(loss, tf.train.get_global_step())\n"
+        "  return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)\n"
+        "config = tf.contrib.tpu.RunConfig(tpu_config=tf.contrib.tpu.TPUConfig(2))\n"
+        "estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8)\n"
+    )
+    assert command.main(["--write", str(old.parent)]) == 2
+    assert "two.py:1: TPU421" in capsys.readouterr().err
+    assert "training_loop" in old.read_text()
+    assert (old.parent / "training_loop.py").exists()
+
+
 def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
     before = old.read_bytes()
     (old.parent / "estimator.py").write_text(
@@ -3994,6 +4011,22 @@ def test_a_model_of_a_method_that_returns_what_it_is_given():
         print(a.predict(x), b.predict(x))
         """)
     assert after.endswith("print(a.predict(x, verbose=0), b.predict(x, verbose=0))\n")
+
+
+def test_an_input_function_of_an_estimator_from_elsewhere_is_not_called():
+    text = """\
+        import tensorflow as tf
+        import trainers
+        model = tf.keras.Sequential()
+        def inputs(params):
+            return tf.data.Dataset.range(64).batch(params["batch_size"])
+        estimator = trainers.tpu_estimator()
+        estimator.evaluate(inputs, steps=4)
+        estimator.predict(lambda params: inputs(params))
+        """
+    after = migrated(text)
+    assert "estimator.evaluate(inputs, steps=4)" in after
+    assert "predict(lambda params: inputs(params)" in after
 
 
 def test_a_partial_of_an_input_function_is_called():

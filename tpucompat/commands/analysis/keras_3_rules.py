@@ -202,11 +202,25 @@ def _is_last(node: ast.Subscript) -> bool:
 
 
 def is_function(finder: Finder, node: ast.AST) -> bool:
-    """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``."""
+    """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``.
+
+    One that requires arguments is that of an Estimator, which gives it ``params``.
+    """
     if isinstance(node, ast.Name):
-        return node.id in finder.names.functions and not finder.values.kind(node)
+        function = finder.names.functions.get(node.id)
+        return (
+            function is not None
+            and not finder.values.kind(node)
+            and _requires_nothing(function.node)
+        )
     is_partial = isinstance(node, ast.Call) and key(node.func).rpartition(".")[2] == "partial"
-    return is_partial or isinstance(node, ast.Lambda)
+    return is_partial or (isinstance(node, ast.Lambda) and _requires_nothing(node))
+
+
+def _requires_nothing(function: Any) -> bool:
+    arguments = function.args
+    taken = len(getattr(arguments, "posonlyargs", [])) + len(arguments.args)
+    return taken == len(arguments.defaults) and None not in arguments.kw_defaults
 
 
 @of_calls(".fit")

@@ -8,6 +8,7 @@ where nothing unknown is imported has ``foreign`` in its row.
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import sys
@@ -133,13 +134,20 @@ def needed(texts: Sequence[bytes], names: Iterable[str]) -> set[str]:
       names: How the files of a program import each other: the last parts of modules' names.
     """
     found: set[str] = set()
-    trees = [ast.parse(text) for text in texts]
+    trees = [*_trees(texts)]
     for tree in trees:
         found |= words(tree, {*names})
     found |= loop_inputs.words(trees)
     return closed(
         {part for part, pattern in PARTS.items() if any(map(re.compile(pattern).fullmatch, found))}
     )
+
+
+def _trees(texts: Iterable[bytes]) -> Iterator[ast.Module]:
+    """The trees of files; a file of Python 2 among them runs with none of the parts."""
+    for text in texts:
+        with contextlib.suppress(SyntaxError, ValueError):
+            yield ast.parse(text)
 
 
 def words(tree: ast.Module, own: set[str]) -> set[str]:
