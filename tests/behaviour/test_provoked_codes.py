@@ -171,6 +171,12 @@ def reference(monkeypatch):
     tpu.rewrite(lambda: weight._ref() * 2.0)
 
 
+def reference_in_loop(monkeypatch):
+    """A loop has a graph of its own, which is given the variable's value."""
+    weight = tf.Variable(1.0, use_resource=False)
+    tpu.rewrite(lambda: tpu.repeat(2, lambda x: x + tf.assign_add(weight, 1.0), [0.0]))
+
+
 def without_tf_slim(monkeypatch):
     from tpucompat.contrib import slim
 
@@ -200,6 +206,7 @@ def circle(monkeypatch):
         ("TPU321", on_a_tpu, "TPUEmbedding"),
         ("TPU326", scaffold_of_nothing, "inside scaffold_fn"),
         ("TPU343", reference, "use_resource=True"),
+        ("TPU343", reference_in_loop, "use_resource=True"),
         ("TPU363", circle, "Rebuild it"),
     ],
 )

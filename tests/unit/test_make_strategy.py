@@ -54,8 +54,9 @@ def source(name):
     with open(name, encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    (found,) = [node for node in functions if node.name == "make_strategy"]
-    return ast.unparse(found)
+    found = [node for node in functions if node.name in ("make_strategy", "_strategy")]
+    assert found[0].name == "make_strategy"
+    return "\n".join(map(ast.unparse, found))
 
 
 @pytest.mark.skipif("sys.version_info < (3, 9)", reason="ast.unparse is new in Python 3.9")
@@ -108,3 +109,6 @@ def test_a_script_that_names_no_tpu_does_not_get_the_environments(monkeypatch):
     monkeypatch.setenv("TPU_NAME", "mine")
     assert names["make_strategy"]() == "TPU mine"
     assert names["make_strategy"]("") == "TPU local"  # --tpu= --nouse_tpu
+    assert (
+        names["make_strategy"](tpu=["mine"]) == "TPU mine"
+    )  # TPUClusterResolver takes a list of one

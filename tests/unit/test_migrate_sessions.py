@@ -703,3 +703,20 @@ def test_a_variable_of_resources_is_as_every_other_one():
     )
     after = migrated(text).after.decode()
     assert "\nb = tf.Variable(np.ones([8, 2]), name='b')\n" in after and "TODO" not in after
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["tensorflow.contrib.tpu.python.tpu", "tensorflow.python.tpu", "tensorflow.contrib.tpu"],
+)
+def test_tensorflows_own_training_loop_is_not_that_beside_a_script(package):
+    """A script that imports it was taken for one that had been migrated before."""
+    loop = "training_loop.repeat(3, lambda x: x + 1.0, [0.0])"
+    text = f"import tensorflow as tf\nfrom {package} import training_loop\n"
+    text += f"y = tf.contrib.tpu.rewrite(lambda: {loop})\nprint(tf.Session().run(y))\n"
+    assert written.imported(text.encode()) == ""
+    found = migrated(text)
+    assert found.way == plan.COMPATIBLE
+    assert found.after.count(b"tpucompat.v1") >= 2
+    assert written.imported(b"from lm import training_loop\n") == "training_loop"
+    assert written.imported(b'"import session_loop\\n"') == "session_loop"

@@ -10,6 +10,7 @@ happen once, a variable exists once, and nothing depends on the number of device
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -68,6 +69,10 @@ class Whole(NamedTuple):
     output_axes: Sequence[int] | None
 
 
+#: What TensorFlow says of an operation that changes a reference, and is given a value.
+_REFUSED_VALUE = re.compile(r"In op '([^']*)', input types .* expected types .*_ref\b", re.DOTALL)
+
+
 class _ComputationGraph(private.func_graph()):  # type: ignore[misc]
     """The graph of one shard; it captures what the computation takes from the graph around it."""
 
@@ -80,11 +85,15 @@ class _ComputationGraph(private.func_graph()):  # type: ignore[misc]
 
 def _refuse_reference(tensor: Any) -> None:
     if tensor.dtype.name.endswith("_ref"):
-        raise UnsupportedGraphError(
-            "TPU343",
-            "Non-resource Variables are not supported inside TPU computations (operator name: "
-            f"{tensor.op.name})",
-        )
+        raise _unsupported(tensor.op.name)
+
+
+def _unsupported(operation: str) -> UnsupportedGraphError:
+    return UnsupportedGraphError(
+        "TPU343",
+        "Non-resource Variables are not supported inside TPU computations (operator name: "
+        f"{operation})",
+    )
 
 
 def trace(
@@ -119,6 +128,7 @@ def trace(
         except Exception as error:
             _move_collections(graph, "", {})
             _explain_initial_value(error)
+            _explain_reference(error)
             raise
     externals = list(graph.external_captures)
     internals = [tensor.op.name for tensor in graph.internal_captures]
@@ -156,6 +166,16 @@ def _explain_initial_value(error: Exception) -> None:
             "Initializer for a variable is from inside a TPU computation. When creating a variable "
             "inside a computation, use a lambda as the initializer.",
         ) from error
+
+
+def _explain_reference(error: Exception) -> None:
+    """Says that a loop or a branch changes a reference variable.
+
+    Its own graph gets the value, since a function has no references as inputs; there the operation fails.
+    """
+    found = _REFUSED_VALUE.search(str(error)) if isinstance(error, TypeError) else None
+    if found:
+        raise _unsupported(found[1]) from error
 
 
 def replicate(

@@ -44,6 +44,11 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "contrib_training": ("training",),
     "mnist_data": ("learn_datasets",),
 }
+#: An import of one of them, in a script or in a cell of a notebook; and the packages with modules of that name.
+_IMPORT = re.compile(
+    rf"(?:\bfrom +(?P<package>[\w.]+) +)?\bimport +(?P<name>{'|'.join(LOOPS)})\b".encode()
+)
+_OTHERS = (b"tensorflow", b"tpucompat")
 _CONTRIB = "tpucompat.contrib."
 _FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "contrib")
 #: What is imported of other packages than Python's.
@@ -209,8 +214,11 @@ def is_ours(path: str) -> bool:
 
 
 def imported(text: bytes) -> str:
-    """The loop that a script imports; "" if there is none."""
-    return next((name for name in LOOPS if f"import {name}".encode() in text), "")
+    """The loop that a script imports; "" if there is none. TensorFlow has a ``training_loop`` of its own."""
+    taken = (
+        one for one in _IMPORT.finditer(text) if not (one["package"] or b"").startswith(_OTHERS)
+    )
+    return next((one["name"].decode() for one in taken), "")
 
 
 @functools.lru_cache(maxsize=_MOST_TEXTS)

@@ -91,11 +91,15 @@ class ModeKeys:
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
-@functools.lru_cache(maxsize=None)  # a TPU that is initialized again forgets its variables
 def make_strategy(tpu=None, zone=None, project=None):
     """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
     if isinstance(tpu, tf.distribute.Strategy):
         return tpu
+    return _strategy(tpu[0] if isinstance(tpu, list) and len(tpu) == 1 else tpu, zone, project)
+
+
+@functools.lru_cache(maxsize=None)  # a TPU that is initialized again forgets its variables
+def _strategy(tpu, zone, project):
     name = os.environ.get("TPU_NAME") if tpu is None else tpu  # "" says: no TPU of a name
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name or "local", zone, project)
