@@ -923,6 +923,30 @@ def test_methods(before, after):
     check_transformed(f"import tensorflow as tf\n{before}\n", f"import tensorflow as tf\n{after}\n")
 
 
+def test_settings_of_a_generator_lose_what_fetched_its_batches():
+    before = """\
+        import tensorflow as tf
+        m = tf.keras.Sequential()
+        k = dict(steps_per_epoch=2, workers=4)
+        m.fit_generator(g(), **k)
+        def train(**k):
+          m.fit_generator(s, 5, **k)
+        k = dict(workers=2, validation_steps=3)
+        if x:
+          k = {'epochs': 2}
+        m.fit_generator(s, validation_data=s, **k)
+        k = {'validation_data': s}
+        """
+    after = migrated(before)
+    assert (
+        "m.fit(StepsOf(passes(g(), shuffle=True), 2), **without_queue(k), shuffle=False)" in after
+    )
+    assert "steps_per_epoch=5, **without_queue(k), shuffle=False)" in after
+    assert "fit(s, validation_data=first_of(s, 3), **without_queue(k))" in after
+    assert "fit_generator" not in after.rpartition('"""')[2]
+    check_noop(after)
+
+
 def test_the_value_of_a_variable_that_may_not_be_initialized():
     after = migrated("import tensorflow as tf\nv = tf.Variable(2 * f(w).initialized_value())\n")
     assert "v = tf.Variable(2 * initialized_value(f(w)))\n" in after

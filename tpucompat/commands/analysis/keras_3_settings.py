@@ -10,6 +10,7 @@ import ast
 import copy
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes, keras_3_axes
 from tpucompat.commands.analysis.keras_3_optimizers import is_class
 from tpucompat.commands.analysis.keras_3_texts import leaves, taken_in
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -40,7 +41,8 @@ def _written_out(finder: Finder, call: Call) -> Iterator[Call]:
     if not (below_keras(call.name) or call.name.startswith(".")) or is_class(call.name):
         return  # optimizers have a function for their settings
     for word in call.node.keywords:
-        holders = list(leaves(finder, word.value)) if word.arg is None else []
+        values = _reaching(finder, word.value) if word.arg is None else []
+        holders = [holder for one in values for holder in leaves(finder, one)]
         for holder in holders[:_MOST]:
             given = list(words(finder, holder))
             if given:
@@ -48,6 +50,21 @@ def _written_out(finder: Finder, call: Call) -> Iterator[Call]:
                 made = ast.Call(call.node.func, call.node.args, [*others, *given])
                 made.real = call.node  # type: ignore[attr-defined]
                 yield call._replace(node=ast.copy_location(made, call.node))
+
+
+def _reaching(finder: Finder, settings: ast.expr) -> list[ast.AST]:
+    """What a name is where it is used: its last value above, and those that this one replaces in some cases."""
+    here = keras_3_axes.place(finder, settings)
+    values = finder.values.values(settings) if isinstance(settings, ast.Name) else []
+    above = [one for one in values if keras_3_axes.place(finder, one) <= here]
+    blocks = indexes.nodes(finder, ast.If, ast.For, ast.While, ast.Try)
+    found: list[ast.AST] = []
+    for one in reversed(above if len(values) > 1 else []):
+        found.append(one)
+        around = [block for block in blocks if id(one) in indexes.inside(finder, block)]
+        if all(id(settings) in indexes.inside(finder, block) for block in around):
+            break
+    return found or [settings]
 
 
 def words(finder: Finder, holder: Any) -> Iterator[ast.keyword]:

@@ -53,6 +53,14 @@ _GONE = ("max_queue_size", "workers", "use_multiprocessing")
 #: What a Dataset of TensorFlow 1 told of its elements.
 _STRUCTURES = ("output_types", "output_shapes", "output_classes")
 _ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
+_WITHOUT_QUEUE = '''
+
+def without_queue(settings):
+{i}"""Settings of fit_generator as fit takes them; how batches are fetched is decided by Keras."""
+{i}gone = 'max_queue_size', 'use_multiprocessing', 'workers'
+{i}kept = {{name: value for name, value in settings.items() if name not in gone}}
+{i}return {{'x' if name == 'generator' else name: value for name, value in kept.items()}}
+'''
 # Variables of TensorFlow 2 raise NotImplementedError.
 _INITIALIZED = '''
 
@@ -108,10 +116,11 @@ def _generator(context: Context, call: Call) -> None:
     new, parameters = _GENERATORS[call.name]
     node, text = call.node, context.texts[cell]
     starred = any(isinstance(value, ast.Starred) for value in node.args)
+    settings = [word.value for word in node.keywords if word.arg is None]
     if (
         starred
-        or any(word.arg is None for word in node.keywords)
         or len(node.args) > len(parameters)
+        or (settings and not context.helper("without_queue", _WITHOUT_QUEUE))
     ):
         context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments are unknown", node, cell)
         return
@@ -128,6 +137,10 @@ def _generator(context: Context, call: Call) -> None:
     end = text.span(node.func)[1]
     old = call.name[1:]
     text.replace(end - len(old), end, new)
+    for given_settings in settings:
+        start, end = text.span(given_settings)
+        text.replace(start, start, "without_queue(")
+        text.replace(end - 1, end, text.text[end - 1] + ")")  # before what others write behind
     for parameter, value in zip(parameters[1:], node.args[1:]):
         if parameter in _GONE:
             _drop(text, text.span(value)[0], value)
