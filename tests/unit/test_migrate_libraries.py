@@ -25,6 +25,7 @@ from tpucompat.standins import python2_names
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 IMPORTS = """\
+import inspect
 import h5py
 import numpy as np
 import pandas as pd
@@ -255,6 +256,8 @@ def test_every_row_has_its_rewriting():
         ("np.zeros(3).tostring()", "np.zeros(3).tobytes()"),
         ("np.array([1, 2]).ptp(axis=0)", "np.ptp(np.array([1, 2]), axis=0)"),
         ("np.asscalar(x)", "x.item()"),
+        ("inspect.getargspec(f).args", "inspect.getfullargspec(f).args"),
+        ("a, _, _, d = inspect.getargspec(f)", "a, _, _, d = inspect.getfullargspec(f)[:4]"),
         ("np.vstack(row for row in rows)", "np.vstack([row for row in rows])"),
         ("np.linspace(0, 1, 10 / 2)", "np.linspace(0, 1, int(10 / 2))"),
         ("np.array(x, copy=False)", "np.asarray(x)"),
@@ -469,6 +472,11 @@ def test_both_halves_print_the_same(tmp_path):
         ("print('{}'.format((np.max(x), 2)))", True),
         ("print(list(sorted([sess.run(y) for y in x])))", True),
         ("rows = np.zeros(3)\nprint([rows[0], rows[1]])", True),
+        ("logs = {}\nlogs.setdefault('a', []).append(np.mean(x))\nprint(logs)", True),
+        ("logs = {'a': []}\nlogs['a'].extend([np.mean(x)])\nprint(logs['a'])", True),
+        ("logs = {}\nlogs.update(loss=1)\nlogs.update({'a': np.mean(x)})\nprint(str(logs))", True),
+        ("best = []\nbest.insert(0, np.max(x))\nprint(best)", True),
+        ("logs = {}\nlogs.setdefault('a', []).append(float(np.mean(x)))\nprint(logs)", False),
         ("total = np.sum(x)\nprint(total, np.mean(x))\nprint('%s %s' % (total, total))", False),
         ("losses = [float(np.mean(x))]\nprint(losses, ['%.2f' % np.mean(x)])", False),
         ("losses = [np.mean(x)]\nprint(len(losses), losses[-1])", False),

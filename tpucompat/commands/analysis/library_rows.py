@@ -167,6 +167,9 @@ FUNCTIONS: Mapping[str, Row] = {
     "numpy.asscalar": _gone("np.asscalar(x)", "x.item()", "item"),
     "numpy.asfarray": _gone("np.asfarray(x)", "np.asarray(x, float)", "float_array"),
     "numpy.msort": _gone("np.msort(x)", "np.sort(x, axis=0)", "sorted"),
+    "inspect.getargspec": _gone(
+        "inspect.getargspec(f)", "inspect.getfullargspec(f)", "full_arguments"
+    ),
     "time.clock": _gone("time.clock()", "time.process_time()", "process_time"),
     "pandas.value_counts": _gone("pd.value_counts(x)", "pd.Series(x).value_counts()", "counts"),
     "pandas.get_dummies": _changed(

@@ -24,6 +24,9 @@ _GIVE_ARRAYS = re.compile(r"numpy\.|\.(get_weights|predict|predict_on_batch)$")
 _PASS_ON = frozenset(("dict", "enumerate", "list", "reversed", "set", "sorted", "tuple", "zip"))
 _SHOWS = frozenset(("print", "repr", "str"))
 _LOGS = frozenset((".debug", ".error", ".format", ".info", ".log", ".warn", ".warning"))
+#: Methods that put a value into a list or set, and those that put in all of another one.
+_PUTS = frozenset((".add", ".append", ".appendleft", ".insert"))
+_TAKES_IN = frozenset((".extend", ".update"))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 #: How far assignments are followed.
 _DEPTH = 4
@@ -41,6 +44,8 @@ class Shown:
         self._called = {id(call.node): call.name for call in module.names.calls}
         self._made: dict[str, list[ast.expr]] = {}
         self._put: dict[str, list[ast.expr]] = {}
+        #: What is put into the lists of a dictionary.
+        self._items: dict[str, list[ast.expr]] = {}
         for node in indexes.nodes(module, ast.Assign, ast.AugAssign):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -49,8 +54,13 @@ class Shown:
             else:
                 self._made.setdefault(_root(node.target), []).append(node.value)
         for call in module.names.calls:
-            if call.name == ".append" and call.node.args:
-                self._put.setdefault(_root(call.node.func.value), []).append(call.node.args[0])
+            if call.name in _PUTS or call.name in _TAKES_IN:
+                into = self._put if call.name in _PUTS else self._made
+                owner: Any = call.node.func.value
+                into.setdefault(_root(owner), []).extend(call.node.args[-1:])
+                if _root(owner) != key(owner):
+                    inside = [ast.List(call.node.args[-1:], ast.Load())] * (call.name in _PUTS)
+                    self._items.setdefault(_root(owner), []).extend(inside or call.node.args[-1:])
 
     def numbers(self) -> Iterator[ast.AST]:
         """Where a list of NumPy's numbers is made into text."""
@@ -91,6 +101,8 @@ class Shown:
                 return any(self._holds(one, depth) for one in node.args)
             is_view = getattr(function, "attr", "") in ("copy", "items", "values")
             return is_view and self._holds(function.value, depth)
+        if isinstance(node, ast.Subscript) and depth:
+            return any(self._holds(one, depth - 1) for one in self._items.get(_root(node), ()))
         name = key(node)
         return bool(name) and depth > 0 and self._named_holds(name, depth - 1)
 
@@ -132,7 +144,11 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _root(node: Any) -> str:
-    """What a name, or a place in what it stands for, is called."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    """What a name, or a place in what it stands for, is called: ``logs`` of ``logs.setdefault('loss', [])``."""
+    while isinstance(node, ast.Subscript) or _asks_for_place(node):
+        node = node.value if isinstance(node, ast.Subscript) else node.func.value
     return key(node)
+
+
+def _asks_for_place(node: Any) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "setdefault")

@@ -455,6 +455,16 @@ def _h5_mode(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _full_arguments(self: Rewriter, one: Difference) -> bool:
+    """``args, _, _, defaults = inspect.getargspec(f)`` -> ``… = inspect.getfullargspec(f)[:4]``"""
+    words = {node.attr for node in self.context.nodes if isinstance(node, ast.Attribute)}
+    if "keywords" in words:
+        return False  # of what it gave, perhaps: its name today is varkw
+    above: Any = self.context.parents(self.cell(one.node)).get(id(one.node))
+    is_unpacked = isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Tuple)
+    return _function("inspect.getfullargspec", after="[:4]" * is_unpacked)(self, one)
+
+
 def _sample_set(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node.args[0], "tuple(", ")")
 
@@ -524,6 +534,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "fill_method": _fill_method,
     "float_array": _float_array,
     "from_bytes": _from_bytes,
+    "full_arguments": _full_arguments,
     "get_cmap": _function("matplotlib.pyplot.get_cmap"),
     "getsize": _getsize,
     "h5_mode": _h5_mode,
