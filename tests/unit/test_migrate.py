@@ -923,6 +923,21 @@ def test_methods(before, after):
     check_transformed(f"import tensorflow as tf\n{before}\n", f"import tensorflow as tf\n{after}\n")
 
 
+def test_what_is_written_for_functions_that_import_tensorflow_stands_outside_of_them():
+    after = migrated("""\
+        def build(m):
+          import tensorflow as tf
+          m.compile(tf.keras.optimizers.RMSprop(lr=0.1), 'mse')
+        class Other:
+          def build(self, m):
+            from tensorflow import keras
+            m.compile(keras.optimizers.RMSprop(lr=0.1), 'mse')
+        """)
+    assert "\nclass OuterEpsilonRMSprop(tensorflow.keras.optimizers.RMSprop):\n" in after
+    assert after.count("m.compile(OuterEpsilonRMSprop(learning_rate=0.1), 'mse')") == 2
+    check_noop(after)
+
+
 def test_settings_of_a_generator_lose_what_fetched_its_batches():
     before = """\
         import tensorflow as tf

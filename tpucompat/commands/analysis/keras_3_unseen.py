@@ -46,10 +46,18 @@ def words(
             found |= _of_all(finder, returned(finder, function.node), known, usual, depth)
         elif isinstance(one, ast.Attribute) and one.attr in attributes(finder):
             found |= _of_all(finder, attributes(finder)[one.attr], known, usual, depth)
+            if not _is_own(finder, one.value):  # a command line's options, perhaps
+                found |= (known & texts(finder)) | usual
         elif not _is_object(finder, made, isinstance(one, ast.Call)):
             is_near = isinstance(made, ast.Name) and made.id not in imported(finder)
             found |= (known & texts(finder)) | (set() if is_near else usual)
     return found
+
+
+def _is_own(finder: Finder, owner: ast.AST) -> bool:
+    """Whether an expression is a class of the script, or an object of one."""
+    made = (getattr(one, "func", one) for one in (owner, *finder.values.values(owner)))
+    return key(owner) in ("self", "cls") or any(key(one) in defined(finder) for one in made)
 
 
 def _of_all(

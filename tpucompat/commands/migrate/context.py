@@ -492,14 +492,23 @@ class Context(Trees):
                     return cell, statement.lineno
         return next(iter(self.texts)), 1
 
+    def _is_in_function(self, found: Import) -> bool:
+        parents, node = self.parents(found.cell), found.node
+        while id(node) in parents:
+            node = parents[id(node)]
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return True
+        return False
+
     def behind_imports(self) -> tuple[int, int, str]:
         """(cell, line, indent) behind the imports of the unit that imports TensorFlow first."""
         cell, first = self._first_import()
         body = self.trees[cell].body
-        if not any(found.node in body for found in self.imports) and self.imports:
-            nested = self.imports[0]  # below an `if`, or in a function
-            indent = self.texts[nested.cell].indent(nested.node.lineno)
-            return nested.cell, nested.node.end_lineno + 1, indent
+        if not any(found.node in body for found in self.imports):
+            for nested in self.imports:  # below an `if`: the names of a function are its own
+                if not self._is_in_function(nested):
+                    indent = self.texts[nested.cell].indent(nested.node.lineno)
+                    return nested.cell, nested.node.end_lineno + 1, indent
         # The lines of a notebook's cell may be indented, all or the first of them: the nearest one's holds.
         last, nearest = first - 1, first
         for statement in body:
