@@ -19,6 +19,7 @@ from tpucompat.tf import patches
 from tpucompat.tf.patches import rows
 from tpucompat.tf.patches.row import EAGER_KERAS
 
+_FEEDING = "tensorflow_estimator.python.estimator.inputs.queues.feeding_functions"
 TF1 = tensorflow.__version__.startswith("1.")
 
 
@@ -36,6 +37,7 @@ def _arguments(name):
     return {
         "write_variables_last": (old.estimator.Estimator,),
         "export_only_what_is_better": (old.estimator.BestExporter,),
+        "feed_text_as_objects": (importlib.import_module(_FEEDING),),
         "gate_gradients": (print,),
         "replicate_by": (print,),
         "restore_attribute": (numpy.ndarray, "tpucompat_test", "os:getcwd", _nobody, True),

@@ -175,3 +175,23 @@ def test_what_no_star_import_gives_is_not_followed(starred, text):
     assert not scanner.scan_file(path, Configuration()).findings
     (result,) = tree.migrate([path])
     assert not result.changed and result.before == text.encode()
+
+
+def test_layers_that_a_recursive_function_makes_of_a_list_of_settings(tmp_path):
+    """``settings`` is a part of itself: what may be in it is followed once."""
+    path = tmp_path / "script.py"
+    path.write_text("""\
+from tensorflow import keras
+
+def stack(x, settings):
+    if not settings:
+        return x
+    kind, options = settings[0]
+    x = keras.layers.CuDNNLSTM(8, **options)(x) if kind == "lstm" else keras.layers.Dense(8, **options)(x)
+    return stack(x, settings[1:])
+
+inputs = keras.Input((5,))
+model = keras.Model(inputs, stack(inputs, [("dense", dict(init="relu")), ("lstm", dict(name="a"))]))
+""")
+    (result,) = tree.migrate([str(path)])
+    assert b"keras.layers.LSTM(8, **options" in result.after, result.after.decode()

@@ -34,6 +34,7 @@ _API = {
     "api_v2": ("v2", "tensorflow_estimator.python.estimator.api._v2.estimator"),
 }
 _SOURCE = "tensorflow_estimator.python.estimator"
+_FEEDING = _SOURCE + ".inputs.queues.feeding_functions"
 
 _MODULES = {
     "source": _SOURCE,
@@ -58,6 +59,7 @@ def __getattr__(name: str) -> Any:
             api = getattr(importlib.import_module("tensorflow").compat, version).estimator
             write_variables_last(api.Estimator)
             export_only_what_is_better(api.BestExporter)
+            feed_text_as_objects(importlib.import_module(_FEEDING))
             return api
         return load(package)
     if name == "package":
@@ -95,6 +97,7 @@ def load(name: str) -> Any:
         module = importlib.import_module(name)
         write_variables_last(importlib.import_module(_SOURCE + ".estimator").Estimator)
         export_only_what_is_better(importlib.import_module(_SOURCE + ".exporter").BestExporter)
+        feed_text_as_objects(importlib.import_module(_FEEDING))
         return module
     except ModuleNotFoundError as error:
         if error.name != "tensorflow_estimator":
@@ -172,6 +175,30 @@ def export_only_what_is_better(exporter: Any) -> None:
             self._has_exported = True
 
     patches.replace(exporter, "__init__", __init__)
+
+
+@patches.patch
+def feed_text_as_objects(feeding: Any) -> None:
+    """Lets ``pandas_input_fn`` and ``numpy_input_fn`` take the columns of text of pandas 3.
+
+    Their dtype was ``object`` (3.0 release notes, "Dedicated string data type by default"), and no dtype
+    of TensorFlow belongs to ``str``. A migrated script imports pandas itself.
+
+    Args:
+      feeding: The module that fills the queues of both.
+    """
+    original = feeding._enqueue_data
+
+    @functools.wraps(original)
+    def _enqueue_data(data: Any, *args: Any, **kwargs: Any) -> Any:
+        columns = getattr(data, "dtypes", data)  # of a frame, or of a dictionary of arrays
+        if hasattr(columns, "items"):
+            types = {name: str(getattr(one, "dtype", one)) for name, one in columns.items()}
+            for name in (name for name, dtype in types.items() if dtype in ("str", "string")):
+                data[name] = data[name].astype(object)
+        return original(data, *args, **kwargs)
+
+    patches.replace(feeding, "_enqueue_data", _enqueue_data)
 
 
 def _order(step: Any, training: set[Any]) -> None:

@@ -348,6 +348,13 @@ ROWS = (
         "A BestExporter that restarts compares with the event files.",
     ),
     Patch(
+        "tpucompat.idioms.estimator:feed_text_as_objects",
+        ON_DEMAND,
+        ALL,
+        ("*.feeding_functions._enqueue_data",),
+        "An input function takes the text columns of pandas 3.",
+    ),
+    Patch(
         "tpucompat.tf.private.functions:leave_package_to_itself",
         LIBRARIES,
         ">=1.15",
