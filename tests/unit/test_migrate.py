@@ -1456,6 +1456,22 @@ def test_a_notebook_keeps_all_but_its_cells(indent, ascii_only):
     assert after.replace("tf.math.log", "tf.log") == before + "\n"
 
 
+def test_a_check_for_a_tpu_in_a_cell_behind_the_model_is_no_condition_above_it():
+    cells = [
+        "import os\nimport tensorflow as tf\n",
+        "\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n",
+        "address = os.environ.get('COLAB_TPU_ADDR')\n",
+        "if address:\n"
+        "  strategy = tf.contrib.tpu.TPUDistributionStrategy(\n"
+        "      tf.contrib.cluster_resolver.TPUClusterResolver(address))\n"
+        "  model = tf.contrib.tpu.keras_to_tpu_model(model, strategy=strategy)\n",
+    ]
+    book = {"cells": [{"cell_type": "code", "source": [one]} for one in cells]}
+    after = json.loads(result_of(json.dumps(book), "b.ipynb").after)
+    assert "".join(after["cells"][1]["source"]) == cells[1]
+    assert "under_strategy(model)" in "".join(after["cells"][3]["source"])
+
+
 def test_an_imported_module_in_a_notebook_stands_in_its_cell():
     cells = [["from tensorflow.contrib import data\n", "n = data.AUTOTUNE"], ["print(n)"]]
     book = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}

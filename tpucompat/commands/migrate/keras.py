@@ -100,10 +100,10 @@ def _is_used_before(context: Context, one: Conversion) -> bool:
         else set()
     )
     run = one.runs[0]
+    first = run.cell, run.first.lineno
+    last = max((run.cell, run.last.lineno), (one.cell, one.statement.lineno))
     return any(
-        isinstance(node.ctx, ast.Store)
-        and run.first.lineno <= node.lineno <= run.last.lineno
-        and context.cell_of(node) == run.cell
+        isinstance(node.ctx, ast.Store) and first <= (context.cell_of(node), node.lineno) <= last
         for name in asked
         for node in context.named(name)
     )
