@@ -938,6 +938,25 @@ def test_what_is_written_for_functions_that_import_tensorflow_stands_outside_of_
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "make = CuDNNLSTM if tf.test.is_gpu_available() else LSTM\n",
+        "if tf.test.is_gpu_available():\n  make = CuDNNLSTM\nelse:\n  make = LSTM\n",
+        "for make in (CuDNNLSTM, LSTM): pass\n",
+    ],
+)
+def test_one_of_two_recurrent_layers_has_its_own_activation(choice):
+    after = migrated(
+        "import tensorflow as tf\nfrom tensorflow.keras.layers import CuDNNLSTM, LSTM\n"
+        f"tf.logging.info(1)\n{choice}layer = make(3, input_shape=(4, 2))\n"
+    )
+    assert "functools.partial(CuDNNLSTM, recurrent_activation='sigmoid')" in after
+    assert "functools.partial(LSTM, recurrent_activation=hard_sigmoid)" in after
+    assert after.endswith("layer = make(3, input_shape=(4, 2))\n") and "TODO" not in after
+    check_noop(after)
+
+
 def test_settings_of_a_generator_lose_what_fetched_its_batches():
     before = """\
         import tensorflow as tf

@@ -199,6 +199,8 @@ class Finder:
     def _all(self) -> Iterator[Difference]:
         for call in self.names.calls:
             below = below_keras(call.name)
+            if below and keras_3_classes.is_several(self, call.node.func):
+                continue
             if below:
                 yield from self.signature(call, below, table.owners(below))
             elif call.name.startswith("."):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_3_unseen
+from tpucompat.commands.analysis.keras_3_optimizers import OLD_SETTINGS
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -32,6 +33,13 @@ _ASKING = frozenset(
 
 #: A rewriting that puts another class in the place of one, also where that is not called.
 _IN_PLACE = "outer_epsilon"
+#: Rewritings that write out an argument that a call leaves to its class -> that argument; "" is the default
+#: that the difference names. Where the classes differ in it, it is written where the class is.
+_OMITTED = {
+    "cudnn": "recurrent_activation='sigmoid'",
+    "hard_sigmoid": "recurrent_activation=hard_sigmoid",
+    "default": "",
+}
 #: The class that is replaced.
 _RMSPROP = frozenset(("RMSprop",))
 #: Rewritings of a call that leave its function alone.
@@ -48,8 +56,15 @@ def differences(finder: Finder) -> Iterator[Difference]:
             name = finder.values.called.get(id(node), "")
             if name.rpartition(".")[2] == "partial" and node.args:
                 yield from _of_call(finder, node, node.args[0], is_partial=True)
-            elif not below_keras(name):
+            elif not below_keras(name) or is_several(finder, node.func):
                 yield from _of_call(finder, node, node.func)
+
+
+def is_several(finder: Finder, function: ast.AST) -> bool:
+    """Whether a name may be one of several classes: ``LSTM if on_cpu else CuDNNLSTM``."""
+    made = finder.values.values(function) if isinstance(function, ast.Name) else []
+    found = {_class(finder, one)[0] for value in made for one in leaves(finder, value)}
+    return len(found - {""}) > 1
 
 
 def _has_values(finder: Finder) -> bool:
@@ -67,15 +82,22 @@ def _of_call(
     for leaf in found:
         if isinstance(leaf, ast.Call) and getattr(leaf.func, "id", "") == "getattr":
             yield from _of_any(finder, node, leaf)
-    each = [_of_class(finder, node, made, is_partial) for made in found if _class(finder, made)[0]]
+    classes = [made for made in found if _class(finder, made)[0]]
+    each = [_of_class(finder, node, made, is_partial) for made in classes]
     is_known = all(_class(finder, one)[0] or isinstance(one, ast.Constant) for one in found)
     for number, some in enumerate(each):
         for mark, one in some.items():
+            if one.row.how == "keep":
+                continue
             is_beside = one.node is not node or one.row.how in _BESIDE
             is_common = is_known and is_beside and all(mark in other for other in each)
             if one.row.how == _IN_PLACE:
                 yield one
-            elif not is_common and one.row == table.ARGUMENTS.get(("*", one.name)):
+            elif not is_common and one.node is node and one.row.how in _OMITTED:
+                words = _OMITTED[one.row.how] or one.name
+                row = one.row._replace(how="partial")
+                yield Difference(row, classes[number], None, words)
+            elif not is_common and one.name in OLD_SETTINGS:
                 yield Difference(table.BEHAVIOURS["settings"], node, node, "settings")
             elif not is_common:
                 yield one._replace(row=one.row._replace(how=""))

@@ -261,6 +261,14 @@ def _cudnn(self: Rewriter, one: Difference) -> bool:
     return one.name != "CuDNNGRU" or self.add(one.node, "reset_after=True")
 
 
+def _partial(self: Rewriter, one: Difference) -> bool:
+    """``make = LSTM`` -> ``make = functools.partial(LSTM, recurrent_activation=hard_sigmoid)``"""
+    if "hard_sigmoid" in one.name and not self.define("hard_sigmoid", written.HARD_SIGMOID):
+        return False
+    partial = self.context.local("functools.partial")
+    return self.wrap(one.node, f"{partial}(", f", {one.name})")
+
+
 def _behind(self: Rewriter, one: Difference, words: str) -> bool:
     """Writes a statement behind the one that a call or assignment is."""
     cell = self.cell(one.node)
@@ -364,6 +372,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "quiet": _quiet,
     "by_name": _by_name,
     "cudnn": _cudnn,
+    "partial": _partial,
     "metric_function": _metric_function,
     "mean_of_rows": _mean_of_rows,
     "hard_sigmoid": _hard_sigmoid,
