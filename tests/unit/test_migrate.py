@@ -4057,6 +4057,20 @@ def test_a_generator_function_is_not_an_input_function():
     assert "model.fit(given, steps_per_epoch=2" in after
 
 
+def test_settings_that_are_made_of_themselves_are_followed_once():
+    after = migrated("""\
+        import tensorflow as tf
+        settings = {"net": {"activation": "relu"}}
+        for name in names:
+            settings = settings[name]
+            settings = settings["net"]
+        layer = tf.keras.layers.Dense(3, activation=settings["activation"])
+        model = tf.keras.Sequential([layer])
+        model.compile("sgd", loss=settings["loss"])
+        """)
+    assert 'Dense(3, activation=settings["activation"])' in after
+
+
 def test_a_partial_of_an_input_function_is_called():
     after = migrated("""\
         import functools

@@ -13,9 +13,22 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 
-def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Iterator[ast.AST]:
-    """What an expression may be; a name, attribute or item stands for itself where nothing is known of it."""
+def leaves(
+    finder: Finder,
+    node: ast.AST,
+    seen: set[int] | None = None,
+    asked: set[tuple[int, object]] | None = None,
+) -> Iterator[ast.AST]:
+    """What an expression may be; a name, attribute or item stands for itself where nothing is known of it.
+
+    Args:
+      finder: Of the file.
+      node: The expression.
+      seen: The expressions that were followed.
+      asked: The containers that were asked for an item, one of which may be made of itself: ``x = x['a']``.
+    """
     seen = set() if seen is None else seen
+    asked = set() if asked is None else asked
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -25,26 +38,27 @@ def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Itera
     elif isinstance(node, ast.BoolOp):
         parts = node.values
     elif isinstance(node, ast.Subscript):
-        parts = list(_items(finder, node.value, constant(index_of(node)) or ""))
+        parts = list(_items(finder, node.value, constant(index_of(node)) or "", asked))
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = node.func.value
         if node.func.attr == "get" and node.args:
-            parts = [*_items(finder, owner, constant(node.args[0]) or ""), *node.args[1:]]
+            found = _items(finder, owner, constant(node.args[0]) or "", asked)
+            parts = [*found, *node.args[1:]]
         elif node.func.attr in ("lower", "strip"):
             parts = [owner]
     elif isinstance(node, (ast.Name, ast.Attribute)):
         values = finder.values
         parts = [*values.values(node), *values.given(node), *_defaults(finder, node)]
         for container in values.iterated(node):
-            parts += _items(finder, container, None)
+            parts += _items(finder, container, None, asked)
         for whole in values.taken_apart(node):
-            parts += _unpacked(finder, node, whole)
+            parts += _unpacked(finder, node, whole, asked)
         if not parts and isinstance(node, ast.Attribute) and key(node.value) in ("self", "cls"):
             parts = attributes(finder).get(node.attr, [])
     if not parts:
         yield node
     for one in parts:
-        yield from leaves(finder, one, seen)
+        yield from leaves(finder, one, seen, asked)
 
 
 @indexes.once
@@ -95,9 +109,14 @@ def taken_in(node: Any) -> list[ast.expr]:
     return []
 
 
-def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST]:
+def _items(
+    finder: Finder, container: ast.AST, name: object, asked: set[tuple[int, object]]
+) -> Iterator[ast.AST]:
     """The items of a list or dictionary: of one key, of any if that is "", or what a loop over it sees."""
-    for one in leaves(finder, container):
+    if (id(container), name) in asked:
+        return
+    asked.add((id(container), name))
+    for one in leaves(finder, container, None, asked):
         value = item(one, name) if isinstance(name, str) else None
         if value is not None:
             yield value
@@ -106,13 +125,18 @@ def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST
         elif isinstance(one, (ast.List, ast.Tuple, ast.Set)):
             yield from one.elts
         elif isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "values":
-            yield from _items(finder, one.func.value, "")  # type: ignore[attr-defined]
+            yield from _items(finder, one.func.value, "", asked)  # type: ignore[attr-defined]
 
 
-def _unpacked(finder: Finder, node: ast.AST, whole: ast.AST) -> Iterator[ast.AST]:
+def _unpacked(
+    finder: Finder, node: ast.AST, whole: ast.AST, asked: set[tuple[int, object]]
+) -> Iterator[ast.AST]:
     """What a name is given of ``name, other = table[key]``."""
     places = finder.values.places(node, whole)
-    for one in leaves(finder, whole) if places else ():
+    if not places or (id(whole), places[0]) in asked:
+        return
+    asked.add((id(whole), places[0]))
+    for one in leaves(finder, whole, None, asked):
         if isinstance(one, (ast.Tuple, ast.List)):
             yield from (one.elts[place] for place in places if place < len(one.elts))
 
