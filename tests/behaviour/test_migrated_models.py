@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -297,6 +300,45 @@ def test_a_file_of_any_name_is_loaded_with_a_loss_of_a_short_name(tmp_path):
     assert "load_model(saved_model_file(path))" in after
     then = told(tmp_path, LOADED_AGAIN, "-m", "tpucompat", "run", "--quiet")
     assert told(tmp_path, after) == pytest.approx(then, rel=1e-5)
+
+
+LOADED_OLD = """
+import json
+import numpy as np
+import tensorflow as tf
+folder = './'
+model = tf.keras.models.load_model(folder + 'm.h5')
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse', metrics=['mse'])
+model.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
+for i in range(2):
+    model.save(folder + '{:02}_m.h5'.format(i))
+    again = tf.keras.models.load_model(folder + '{:02}_m.h5'.format(i))
+print('TOLD', json.dumps(model.predict(np.ones((1, 4))).tolist()))
+"""
+
+
+@pytest.mark.parametrize("is_converted", [True, False])
+def test_a_file_of_keras_2_is_named_and_its_conversion_is_loaded(tmp_path, is_converted):
+    h5py = pytest.importorskip("h5py")
+    after = plan.migrate(findings.understand(sources.decode("old.py", LOADED_OLD.encode())))
+    text = after.after.decode().replace(
+        "print('TOLD'", "print('NAMES', saved_model_file('m.h5'))\nprint('TOLD'"
+    )
+    assert "load_model(saved_model_file(folder + 'm.h5'))" in text
+    made = "import tensorflow as tf; m = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))]); "
+    kinds = ("h5", "keras") if is_converted else ("h5",)
+    made += "; ".join(f"m.save('m.{kind}')" for kind in kinds)
+    subprocess.run([sys.executable, "-c", made], cwd=str(tmp_path), check=True)
+    with h5py.File(str(tmp_path / "m.h5"), "r+") as file:
+        file.attrs["keras_version"] = b"2.2.4-tf"
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    printed = subprocess.run(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, cwd=str(tmp_path), check=True
+    ).stdout.decode()
+    assert f"NAMES m.{'keras' if is_converted else 'h5'}\n" in printed
+    assert ("m.h5 is of Keras 2.2.4-tf" in printed) != is_converted
+    assert ("convert-checkpoint m.h5 m.keras" in printed) != is_converted
 
 
 READ_NAMES = """

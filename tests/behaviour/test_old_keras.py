@@ -780,6 +780,45 @@ def test_models_of_layers_have_one_class(tmp_path):
     assert _checks(tmp_path, ONE_CLASS, 6) == set()
 
 
+EVALUATIONS = """
+import contextlib
+import io
+import json
+import re
+import numpy as np
+import tensorflow as tf
+
+x = np.arange(192, dtype="float32").reshape(64, 3) / 192
+y = x[:, :1]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,), kernel_initializer="ones")])
+model.compile(tf.train.GradientDescentOptimizer(0.0), "mse", metrics=["mae"])
+data = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16, drop_remainder=True)
+
+def shown(method, *args, **words):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        method(*args, **words)
+    return printed.getvalue().replace("\\b", "")
+
+results = r"loss: 1\\.3\\d+ - mean_absolute_error: 1\\.0\\d+"
+checks = {
+    "arrays": re.search(r"64/64 \\[=+\\].*sample - " + results, shown(model.evaluate, x, y)),
+    "a Dataset": re.search(r"4/4 \\[=+\\].*step - " + results, shown(model.evaluate, data, steps=4)),
+    "a line": re.fullmatch(r"64/64 - .*" + results + r".*\\n", shown(model.evaluate, x, y, verbose=2)),
+    "predictions": re.search(r"32/64 [^\\r]*\\r64/64 \\[=+\\]", shown(model.predict, x, verbose=1)),
+    "silence": not shown(model.evaluate, x, y, verbose=0) + shown(model.predict, x),
+    "validation": shown(
+        model.fit, x, y, verbose=2, validation_data=(x, y)).count("64/64") == 1,
+}
+print("CHECKS " + json.dumps({name: bool(one) for name, one in checks.items()}))
+"""
+
+
+def test_evaluations_and_predictions_show_their_progress(tmp_path):
+    """Since 2.2 Keras shows no progress in graphs but that of fit."""
+    assert _checks(tmp_path, EVALUATIONS, 6) == set()
+
+
 def test_old_keras(tmp_path):
     failed = _checks(tmp_path, SCRIPT, 55)
     if environment().has("contrib"):

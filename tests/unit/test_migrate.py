@@ -4103,6 +4103,48 @@ def test_an_input_function_of_an_estimator_from_elsewhere_is_not_called():
     assert "predict(lambda params: inputs(params)" in after
 
 
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_dataset_of_an_input_function_with_defaults_keeps_its_length(counted):
+    """The first pass knows what the function returns, so that the second pass changes nothing."""
+    files = "tf.data.TFRecordDataset('a')"
+    source = files if counted else "tf.data.Dataset.range(64)"
+    after = migrated(f"""\
+        import tensorflow as tf
+        def given(batch=8):
+            return {source}.batch(batch, drop_remainder=True)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        print(model.evaluate(given))
+        """)
+    assert ("model.evaluate(of_any_size(given()))" in after) == counted
+    assert ("model.evaluate(given())" in after) != counted
+
+
+def test_a_generator_function_is_not_an_input_function():
+    after = migrated("""\
+        import tensorflow as tf
+        def given(batch=8):
+            while True:
+                yield batch
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.fit(given, steps_per_epoch=2)
+        """)
+    assert "model.fit(given, steps_per_epoch=2" in after
+
+
+def test_settings_that_are_made_of_themselves_are_followed_once():
+    after = migrated("""\
+        import tensorflow as tf
+        settings = {"net": {"activation": "relu"}}
+        for name in names:
+            settings = settings[name]
+            settings = settings["net"]
+        layer = tf.keras.layers.Dense(3, activation=settings["activation"])
+        model = tf.keras.Sequential([layer])
+        model.compile("sgd", loss=settings["loss"])
+        """)
+    assert 'Dense(3, activation=settings["activation"])' in after
+
+
 def test_a_partial_of_an_input_function_is_called():
     after = migrated("""\
         import functools

@@ -11,6 +11,7 @@ import abc
 import functools
 import inspect
 import re
+import sys
 import types
 from typing import Any
 
@@ -112,6 +113,52 @@ def _without_batches(method: Any) -> Any:
         return method(self, batch, logs)
 
     return shown
+
+
+@patches.patch
+def show_evaluations() -> None:
+    """Lets ``evaluate`` and ``predict`` show their progress bar where they are asked to, as up to 2.1.
+
+    The bar has the results of an evaluation; since 2.2 Keras' graph engine gives only ``fit`` one.
+    """
+    logger: Any = session.keras().callbacks.ProgbarLogger
+    module: Any = sys.modules[logger.__module__]
+    original = module.configure_callbacks
+    shown = _logger_of_evaluations(logger)
+
+    @functools.wraps(original)
+    def configure(callbacks: Any, *args: Any, **words: Any) -> Any:
+        # The validation of `fit` is given the list that `fit` made, and is silent.
+        is_alone = not isinstance(callbacks, module.CallbackList)
+        if is_alone and words.get("mode") in ("test", "predict") and words.get("verbose"):
+            callbacks = [shown(words.get("count_mode", "steps")), *(callbacks or ())]
+        return original(callbacks, *args, **words)
+
+    patches.replace(module, "configure_callbacks", configure)
+
+
+def _logger_of_evaluations(logger: Any) -> Any:
+    """Keras' progress bar, which also counts what it predicts, and has results to show with ``verbose=2``."""
+
+    def on_test_batch_end(self: Any, batch: int, logs: Any = None) -> None:
+        logger.on_test_batch_end(self, batch, logs)
+        if self.verbose != 1:
+            results = [one for one in (logs or {}).items() if one[0] not in _COUNTS]
+            self.progbar.update(self.seen, results, finalize=False)
+
+    def on_predict_batch_end(self: Any, batch: int, logs: Any = None) -> None:
+        counts = {name: logs[name] for name in _COUNTS if name in (logs or {})}
+        self.on_test_batch_end(batch, counts)
+
+    methods = {
+        "on_test_batch_end": on_test_batch_end,
+        "on_predict_batch_end": on_predict_batch_end,
+        "_implements_test_batch_hooks": lambda self: True,
+    }
+    return type("ProgbarLogger", (logger,), methods)
+
+
+_COUNTS = ("batch", "size", "num_steps")
 
 
 _SIZE = re.compile(r" \(\d[\d.]* [KMGTP]?(?:Byte|B)\)$")

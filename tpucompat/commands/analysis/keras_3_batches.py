@@ -10,6 +10,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import (
     WRAPPERS,
     Difference,
+    is_function,
     is_generator,
     parts,
 )
@@ -298,10 +299,19 @@ def unknown_lengths(finder: Finder, call: Call, below: str) -> Iterator[Differen
             continue
         alone = argument(call.node, 1, "y") is None or given is not _batches(call)
         alone = alone and owner in MODELS
-        is_dataset = finder.values.kind(given) == DATASET and _may_be_miscounted(finder, given)
+        made = _made(finder, given)
+        is_dataset = finder.values.kind(made) == DATASET and _may_be_miscounted(finder, made)
         if is_dataset or (alone and _is_unseen(finder, given)):
             row = table.BEHAVIOURS["unknown_length"]
             yield Difference(row, given, call.node, uncertain=True)  # the running program knows
+
+
+def _made(finder: Finder, given: ast.expr) -> ast.expr:
+    """What is given instead of a function that returns a Dataset: ``fit(input_fn())``."""
+    is_called = isinstance(given, ast.Name) and all(
+        is_function(finder, one) for one in finder.values.values(given) or [given]
+    )
+    return ast.Call(given, [], []) if is_called else given
 
 
 def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:
@@ -313,6 +323,10 @@ def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:
             made = finder.values.values(data)
             if len(made) != 1:
                 return True
+            data = made[0]
+            continue
+        made = _returned(finder, data)
+        if made:
             data = made[0]
             continue
         called = finder.values.called.get(id(data), "")
@@ -337,6 +351,14 @@ def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:
             )
         data = data.func.value
     return True
+
+
+def _returned(finder: Finder, call: ast.AST) -> list[ast.AST]:
+    """What a function of the file returns, where that is one expression."""
+    name = getattr(getattr(call, "func", None), "id", "")
+    function = finder.names.functions.get(name)
+    made: list[ast.AST] = [] if function is None else [*indexes.returned(finder, function.node)]
+    return made if len(made) == 1 else []
 
 
 _OF_KNOWN_LENGTH = frozenset(("from_tensor_slices", "from_tensors", "range"))

@@ -205,6 +205,7 @@ def is_function(finder: Finder, node: ast.AST) -> bool:
     """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``.
 
     One that requires arguments is that of an Estimator, which gives it ``params``.
+    A generator does not return a Dataset.
     """
     if isinstance(node, ast.Name):
         function = finder.names.functions.get(node.id)
@@ -212,6 +213,7 @@ def is_function(finder: Finder, node: ast.AST) -> bool:
             function is not None
             and not finder.values.kind(node)
             and _requires_nothing(function.node)
+            and not _yields(finder, function.node)
         )
     is_partial = isinstance(node, ast.Call) and key(node.func).rpartition(".")[2] == "partial"
     return is_partial or (isinstance(node, ast.Lambda) and _requires_nothing(node))

@@ -14,6 +14,7 @@ from tpucompat.commands.migrate.keras_3_text_batches import (
 from tpucompat.commands.migrate.keras_3_text_batches import (
     PASSES as PASSES,
 )
+from tpucompat.commands.migrate.keras_3_text_batches import SAVED_MODEL_FILE
 from tpucompat.commands.migrate.keras_3_text_batches import (
     STEPS_OF as STEPS_OF,
 )
@@ -620,14 +621,6 @@ def model_file(path):
 {i}os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
 {i}return path if path.endswith(('.keras', '.h5')) else os.path.splitext(path)[0] + '.keras'
 ''',
-        '''
-
-def saved_model_file(path):
-{i}"""The name under which a model was saved: by this program, or by an older one."""
-{i}for name in ('bce', 'kld', 'mae', 'mape', 'mse', 'msle'):  # Keras 3 misses these losses in .h5 files
-{i}{i}for spelled in (name, name.upper()):
-{i}{i}{i}{keras}.utils.get_custom_objects()[spelled] = {keras}.losses.get(name)
-{i}return model_file(path) if os.path.exists(model_file(path)) else path
-''',
+        SAVED_MODEL_FILE,
     ),
 }

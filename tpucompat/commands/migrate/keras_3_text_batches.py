@@ -140,3 +140,23 @@ def update_metrics(model, y, y_pred, sample_weight=None):
 {i}{i}if metric.name == 'compile_metrics':
 {i}{i}{i}metric.update_state(y, y_pred, sample_weight=sample_weight)
 '''
+
+SAVED_MODEL_FILE = '''
+
+def saved_model_file(path):
+{i}"""The name under which a model was saved: by this program, or by an older one."""
+{i}for name in ('bce', 'kld', 'mae', 'mape', 'mse', 'msle'):  # Keras 3 misses these losses in .h5 files
+{i}{i}for spelled in (name, name.upper()):
+{i}{i}{i}{keras}.utils.get_custom_objects()[spelled] = {keras}.losses.get(name)
+{i}path = model_file(path) if os.path.exists(model_file(path)) else path
+{i}if not os.path.isfile(path) or not os.fspath(path).endswith(('.h5', '.hdf5')):
+{i}{i}return path
+{i}import h5py  # most scripts do not get here
+{i}with h5py.File(path, 'r') as file:
+{i}{i}version = dict(file.attrs).get('keras_version', '')
+{i}version = version.decode() if isinstance(version, bytes) else str(version)
+{i}new = os.path.splitext(path)[0] + '.keras'
+{i}if version[:1] in ('1', '2') and not os.path.exists(new):
+{i}{i}print(f'{{path}} is of Keras {{version}}. If it fails: tpucompat convert-checkpoint {{path}} {{new}}')
+{i}return new if version[:1] in ('1', '2') and os.path.exists(new) else path
+'''

@@ -114,6 +114,13 @@ LIBRARY_ROWS = (
         "The progress bar of steps shows metrics, and not the number and the size of a batch.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:show_evaluations",
+        GRAPH_KERAS,
+        ">=2.2",
+        ("*.configure_callbacks",),
+        "evaluate(verbose=1) and predict(verbose=1) show their progress bar, as up to 2.1.",
+    ),
+    Patch(
         "tpucompat.standins.keras_models:keep_variables_of_lambdas",
         GRAPH_KERAS,
         ">=2.1",
