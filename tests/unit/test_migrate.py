@@ -957,6 +957,25 @@ def test_one_of_two_recurrent_layers_has_its_own_activation(choice):
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "given, becomes",
+    [
+        ("{'a': 'logcosh'} if x else {'a': 'mse'}", "{'a': 'log_cosh'} if x else {'a': 'mse'}"),
+        ("['mse', 'logcosh'] if x else 'mae'", "['mse', 'log_cosh'] if x else 'mae'"),
+        ("known['y']", "loss_of(known['y'])"),
+        ("known['z']", "known['z']"),
+    ],
+)
+def test_losses_of_dictionaries_in_conditions_and_tables(given, becomes):
+    after = migrated(
+        "import tensorflow as tf\ntf.logging.info(1)\nm = tf.keras.Model(i, o)\n"
+        "known = {'y': {'a': 'logcosh', 'b': 'mse'}, 'z': ['mse', 'mae']}\n"
+        f"m.compile('sgd', loss={given})\n"
+    )
+    assert after.endswith(f"m.compile('sgd', loss={becomes})\n")
+    check_noop(after)
+
+
 def test_settings_of_a_generator_lose_what_fetched_its_batches():
     before = """\
         import tensorflow as tf

@@ -463,6 +463,27 @@ def test_both_halves_print_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("df['a'].dtype == object", "df['a'].dtype in (object, 'str')"),
+        ("df['a'].dtype != np.object", "df['a'].dtype not in (object, 'str')"),
+        ("df.dtypes['a'] == 'O' and x", "df.dtypes['a'] in (object, 'str') and x"),
+        ("df.dtypes == 'object'", "df.dtypes.map(lambda dtype: dtype in (object, 'str'))"),
+        ("[c for c, t in df.dtypes.items() if t == 'object']",
+         "[c for c, t in df.dtypes.items() if t in (object, 'str')]"),
+        ("df['a'].dtype == 'int64'", "df['a'].dtype == 'int64'"),
+        ("kind == 'object'", "kind == 'object'"),
+    ],
+)  # fmt: skip
+def test_columns_of_texts_have_a_type_of_their_own(before, after):
+    start = "import numpy as np\nimport pandas as pd\nimport tensorflow as tf\nx = tf.{}\n"
+    old = migrated(start.format("placeholder") + FRAME + before + "\n")
+    assert old.endswith(FRAME + after + "\n") and "TODO" not in old
+    for_today = start.format("function") + FRAME + before + "\n"
+    assert "'str'" not in migrated(for_today)
+
+
+@pytest.mark.parametrize(
     "lines, holds",
     [
         ("print([np.mean(x)])", True),

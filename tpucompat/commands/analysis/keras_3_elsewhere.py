@@ -7,7 +7,7 @@ that mean another loss or metric in Keras 3, and leaves everything else as it is
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, AbstractSet, Iterator
 
 from tpucompat.commands.analysis import keras_3_losses, keras_3_unseen
 from tpucompat.commands.analysis.keras_3_rows import BEHAVIOURS
@@ -20,7 +20,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     Difference,
     parts,
 )
-from tpucompat.commands.analysis.keras_3_texts import far, leaves
+from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.names.used import Call, argument, constant, walk
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def differences(finder: Finder, call: Call) -> Iterator[Difference]:
     usual = words if finder.tf1 else set()
     for one in parts(argument(call.node, 1, "loss")):
         names = keras_3_unseen.words(finder, one, words, usual)
-        names |= {constant(text) for text in far(finder, one)} & {*LOSSES, *COSINES}
+        inside = {id(node) for node in walk(one)}
+        names |= {constant(text) for text in losses(finder, one) if id(text) not in inside}
         names |= keras_3_losses.of_several_activations(finder, call, one)
         if names:
             yield Difference(BEHAVIOURS["loss_of_text"], one, call.node, " ".join(sorted(names)))
@@ -52,11 +53,20 @@ def differences(finder: Finder, call: Call) -> Iterator[Difference]:
                 yield Difference(row, one, call.node, " ".join(sorted(names)))
 
 
+def losses(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
+    """The texts that losses are named by, of what ``compile`` takes for them, that Keras 3 does not know."""
+    return _texts(finder, value, {*LOSSES, *COSINES})
+
+
 def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
     """The texts that metrics are named by, of what ``compile`` takes for them."""
+    return _texts(finder, value, {*METRICS, *METRIC_OBJECTS, "acc"})
+
+
+def _texts(finder: Finder, value: ast.AST | None, known: AbstractSet[str]) -> Iterator[ast.AST]:
     for part in parts(value):
         for one in leaves(finder, part):
             if isinstance(one, (ast.Dict, ast.List, ast.Tuple)):
-                yield from metrics(finder, one)
-            elif constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
+                yield from _texts(finder, one, known)
+            elif constant(one) in known:
                 yield one

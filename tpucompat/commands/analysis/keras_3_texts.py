@@ -86,12 +86,6 @@ def far(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
     return (one for one in leaves(finder, node) if id(one) not in inside)
 
 
-def near(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
-    """What an expression may be that is written in it."""
-    inside = {id(one) for one in walk(node)}
-    return (one for one in leaves(finder, node) if id(one) in inside)
-
-
 def dictionaries(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
     """What a dictionary may be, with those that it takes in: ``dict(these, loss='mse')``."""
     for one in leaves(finder, node):

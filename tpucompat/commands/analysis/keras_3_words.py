@@ -30,7 +30,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_3_settings import words
-from tpucompat.commands.analysis.keras_3_texts import item, leaves, near
+from tpucompat.commands.analysis.keras_3_texts import item, leaves
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import standalone_keras
@@ -90,8 +90,11 @@ def compiled(finder: Finder) -> Iterator[Difference]:
             inside = {id(node) for node in walk(value)} if value is not None else set()
             for text in keras_3_elsewhere.metrics(finder, value):
                 yield from _metric(finder, call, text, constant(text), id(text) in inside)
-        losses = parts(argument(call.node, 1, "loss"))
-        for text in (text for one in losses for text in near(finder, one)):
+        loss = argument(call.node, 1, "loss")
+        inside = {id(node) for node in walk(loss)} if loss is not None else set()
+        for text in keras_3_elsewhere.losses(finder, loss):
+            if id(text) not in inside:
+                continue  # the call alone looks it up
             if constant(text) in LOSSES:
                 yield Difference(BEHAVIOURS["loss_name"], text, call.node, LOSSES[constant(text)])
             elif constant(text) in COSINES:

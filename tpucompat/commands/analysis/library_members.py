@@ -12,10 +12,11 @@ from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis.array_shapes import may_be_ragged
 from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.analysis.library_values import LibraryValues
 from tpucompat.commands.analysis.sources import spelled
 from tpucompat.names import era, renamed
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 #: scikit-learn's functions are imported from its packages too.
 _PUBLIC = {
@@ -28,6 +29,8 @@ _METHODS_OF_TABLES = frozenset(
 #: Rows that depend on the kind of the object although they name none.
 _KNOWN = frozenset(("h5_value", "numeric"))
 _CALLED = frozenset(("fill_method", "numeric", "rename"))
+#: How a script names the type of columns that hold texts and other objects.
+_OBJECT = frozenset(("O", "object", "object_"))
 #: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
 #: been written for either; one of TensorFlow 1 has not.
 _OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern", "printed"))
@@ -108,6 +111,8 @@ class Finder:
         if self._is_old and "numpy" in self.libraries:
             for node in itertools.islice(printed_numbers.Shown(self.module).numbers(), 1):
                 yield Difference(table.PRINTED, node)
+        if self._is_old and self._has_tables and "dtype" in self._text:
+            yield from self._text_types()
         if self._is_old and python_2.speaks_of_it(self._text):
             yield from self._of_python_2()
         if any(
@@ -116,6 +121,24 @@ class Finder:
             if not library or library in self.libraries
         ):
             yield from self._members()
+
+    def _text_types(self) -> Iterator[Difference]:
+        """``df['a'].dtype == object`` and ``df.dtypes['a'] != 'O'``"""
+        loops = indexes.nodes(self.module, ast.For, ast.comprehension)
+        named = {
+            name
+            for loop in loops
+            if any(getattr(one, "attr", "") == "dtypes" for one in walk(loop.iter))
+            for name in (getattr(one, "id", "") for one in walk(loop.target))
+        }
+        for node in indexes.nodes(self.module, ast.Compare):
+            is_one = len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+            asked = node.left.value if isinstance(node.left, ast.Subscript) else node.left
+            other = node.comparators[-1]
+            word = constant(other) or key(other).rpartition(".")[2]
+            is_type = getattr(asked, "attr", "") in ("dtype", "dtypes") or key(asked) in named
+            if is_one and is_type and word in _OBJECT:
+                yield Difference(table.TEXT_TYPE, node)
 
     def _of_python_2(self) -> Iterator[Difference]:
         for name, row in python_2.names(self.module.nodes):

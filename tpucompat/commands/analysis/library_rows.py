@@ -226,6 +226,13 @@ RAGGED = _changed(
 )
 #: A function or method whose arguments by position, or by their old names, are refused.
 ARGUMENTS = _changed("{}()", "its arguments by name", "arguments")
+#: A question for the type of a column of texts.
+TEXT_TYPE = _changed(
+    "df['a'].dtype == object",
+    "df['a'].dtype in (object, 'str')",
+    "text_type",
+    "pandas 3 has a type for columns of text",
+)
 #: Lists and dictionaries of numbers that are shown.
 PRINTED = _changed(
     "print([np.mean(x)])",

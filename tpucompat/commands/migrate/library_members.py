@@ -11,7 +11,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names import renamed
-from tpucompat.names.used import argument, constant, keyword
+from tpucompat.names.used import argument, constant, keyword, walk
 
 
 def rewrite(context: Context) -> None:
@@ -94,6 +94,14 @@ def _printed(self: Rewriter, one: Difference) -> bool:
     numpy = self.context.local("numpy")
     self.context.put_behind_imports(f"{numpy}.set_printoptions(legacy='1.25')")
     return True
+
+
+def _text_type(self: Rewriter, one: Difference) -> bool:
+    self.context.done.update(id(inside) for inside in walk(one.node.comparators[0]))
+    asks = "not " * isinstance(one.node.ops[0], ast.NotEq) + "in (object, 'str')"
+    if getattr(one.node.left, "attr", "") == "dtypes":  # of all columns
+        return self.behind(one.node.left, one.node, f".map(lambda dtype: dtype {asks})")
+    return self.behind(one.node.left, one.node, " " + asks)
 
 
 _ARRAY_OF_ROWS = '''
@@ -558,6 +566,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "python_2": _python_2,
     "no_encoding": _no_encoding,
     "printed": _printed,
+    "text_type": _text_type,
     "reader": _reader,
     "ragged": _ragged,
     "rename": _rename,
