@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import indexes, keras_3_unseen
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_3_unseen
 from tpucompat.commands.analysis.keras_3_optimizers import OLD_SETTINGS
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_texts import leaves
@@ -40,6 +40,7 @@ _OMITTED = {
     "hard_sigmoid": "recurrent_activation=hard_sigmoid",
     "default": "",
 }
+_OF_CLASSES = frozenset(("__mro__", "__name__", "__qualname__", "from_config", "mro"))
 #: The class that is replaced.
 _RMSPROP = frozenset(("RMSprop",))
 #: Rewritings of a call that leave its function alone.
@@ -93,16 +94,29 @@ def _of_call(
             is_common = is_known and is_beside and all(mark in other for other in each)
             if one.row.how == _IN_PLACE:
                 yield one
-            elif not is_common and one.node is node and one.row.how in _OMITTED:
+            elif (
+                not is_common and one.node is node and _is_written_out(finder, classes[number], one)
+            ):
                 words = _OMITTED[one.row.how] or one.name
-                row = one.row._replace(how="partial")
-                yield Difference(row, classes[number], None, words)
+                yield Difference(one.row._replace(how="partial"), classes[number], None, words)
             elif not is_common and one.name in OLD_SETTINGS:
                 yield Difference(table.BEHAVIOURS["settings"], node, node, "settings")
             elif not is_common:
                 yield one._replace(row=one.row._replace(how=""))
             elif all(mark not in other for other in each[:number]):
                 yield one
+
+
+def _is_written_out(finder: Finder, made: ast.AST, one: Difference) -> bool:
+    """Whether an argument that a layer's class defaults otherwise is written where the class is."""
+    is_layer = _class(finder, made)[0].startswith("layers.")
+    return is_layer and one.row.how in _OMITTED and not _asks_classes(finder)
+
+
+@indexes.once
+def _asks_classes(finder: Finder) -> bool:
+    """Whether the script asks a class for what a partial function does not have."""
+    return any(node.attr in _OF_CLASSES for node in indexes.nodes(finder, ast.Attribute))
 
 
 def _class(finder: Finder, node: ast.AST) -> tuple[str, str]:

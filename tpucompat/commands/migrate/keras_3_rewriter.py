@@ -21,7 +21,7 @@ ENDINGS = re.compile(
     r"(?s)(.*?)((?:\.weights)?\.(?:h5|hdf5|hdf|keras|tf|ckpt|model|weights))?(['\"]{1,3})$"
 )
 #: What is written beside a place, which another rewriting may have changed.
-_ALWAYS = frozenset(("default", "generator", "note"))
+_ALWAYS = frozenset(("default", "generator", "note", "partial"))
 #: Of the functions and classes that are written into scripts.
 _DOCSTRINGS = frozenset(
     docstring
