@@ -957,6 +957,23 @@ def test_one_of_two_recurrent_layers_has_its_own_activation(choice):
     check_noop(after)
 
 
+def test_settings_that_are_made_of_themselves():
+    after = migrated("""\
+        import tensorflow as tf
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        s = {'loss': 'mse', 'metrics': ['acc']}
+        s = dict(s, optimizer='sgd')
+        s = {**s, 'metrics': ['accuracy']}
+        m.compile(**s)
+        for i in range(3):
+          given = dict(given, lr=0.1)
+          one = tf.keras.optimizers.SGD(**given)
+        tf.logging.info(1)
+        """)
+    assert "s = {**s, 'metrics': ['acc']}" in after
+    assert "one = optimizer_with(tf.keras.optimizers.SGD, **given)" in after
+
+
 def test_a_class_that_is_asked_for_its_name_stays_one():
     after = migrated(
         "import tensorflow as tf\nfrom tensorflow.keras.layers import GRU, LSTM, SimpleRNN\n"

@@ -1,4 +1,4 @@
-"""Calls that get arguments from leaves of the script: ``model.compile(**settings)``.
+"""Calls that get arguments from dictionaries of the script: ``model.compile(**settings)``.
 
 The rules see such a call a second time, with the arguments written out. What they change, they change in the
 dictionary.
@@ -19,8 +19,14 @@ from tpucompat.names.used import Call, Names, constant
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
-#: More leaves for one call than this are the settings of many programs.
+#: More dictionaries for one call than this are the settings of many programs.
 _MOST = 8
+
+
+class WrittenOut(ast.Call):
+    """A call with the items of a dictionary as its arguments; ``real`` is that of the script."""
+
+    real: ast.Call
 
 
 def with_settings(finder: Finder) -> Names:
@@ -32,8 +38,6 @@ def with_settings(finder: Finder) -> Names:
     names = copy.copy(names)
     names.calls = [*names.calls, *found]
     names.__dict__.pop("_answers", None)  # of the calls before
-    for call in found:
-        finder.values.adopt(call.node, call.node.real, call.name)  # type: ignore[attr-defined]
     return names
 
 
@@ -47,8 +51,9 @@ def _written_out(finder: Finder, call: Call) -> Iterator[Call]:
             given = list(words(finder, holder))
             if given:
                 others = [one for one in call.node.keywords if one is not word]
-                made = ast.Call(call.node.func, call.node.args, [*others, *given])
-                made.real = call.node  # type: ignore[attr-defined]
+                made = WrittenOut(call.node.func, call.node.args, [*others, *given])
+                made.real = call.node
+                finder.values.adopt(made, call.node, call.name)
                 yield call._replace(node=ast.copy_location(made, call.node))
 
 
@@ -67,9 +72,18 @@ def _reaching(finder: Finder, settings: ast.expr) -> list[ast.AST]:
     return found or [settings]
 
 
-def words(finder: Finder, holder: Any) -> Iterator[ast.keyword]:
-    """The items of a dictionary and of those that it takes in, as arguments."""
+def words(
+    finder: Finder, holder: Any, within: frozenset[int] = frozenset()
+) -> Iterator[ast.keyword]:
+    """The items of a dictionary and of those that it takes in, as arguments.
+
+    Args:
+      finder: Knows the assignments.
+      holder: The dictionary.
+      within: The identities of those that take it in, one of which may be made of itself: ``x = dict(x, a=1)``.
+    """
     own: set[Any] = set()
+    within |= {id(holder)}
     if isinstance(holder, ast.Call) and key(holder.func) == "dict":
         own = {word.arg for word in holder.keywords}
         yield from (word for word in holder.keywords if word.arg is not None)
@@ -78,5 +92,6 @@ def words(finder: Finder, holder: Any) -> Iterator[ast.keyword]:
         for name, value in zip(holder.keys, holder.values):
             if name is not None and isinstance(constant(name), str):
                 yield ast.copy_location(ast.keyword(constant(name), value), name)
-    for inner in (leaf for one in taken_in(holder) for leaf in leaves(finder, one)):
-        yield from (word for word in words(finder, inner) if word.arg not in own)
+    inner = (leaf for one in taken_in(holder) for leaf in leaves(finder, one))
+    for one in (leaf for leaf in inner if id(leaf) not in within):
+        yield from (word for word in words(finder, one, within) if word.arg not in own)

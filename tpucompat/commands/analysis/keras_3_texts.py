@@ -86,12 +86,14 @@ def far(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
     return (one for one in leaves(finder, node) if id(one) not in inside)
 
 
-def dictionaries(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
+def dictionaries(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Iterator[ast.AST]:
     """What a dictionary may be, with those that it takes in: ``dict(these, loss='mse')``."""
-    for one in leaves(finder, node):
+    seen = set() if seen is None else seen
+    for one in (one for one in leaves(finder, node) if id(one) not in seen):
+        seen.add(id(one))
         yield one
         for inner in taken_in(one):
-            yield from dictionaries(finder, inner)
+            yield from dictionaries(finder, inner, seen)
 
 
 def taken_in(node: Any) -> list[ast.expr]:
