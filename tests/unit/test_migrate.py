@@ -957,6 +957,14 @@ def test_one_of_two_recurrent_layers_has_its_own_activation(choice):
     check_noop(after)
 
 
+def test_an_adagrad_without_epsilon_is_that_of_keras():
+    after = migrated(
+        "import tensorflow as tf\no = tf.train.AdagradOptimizer(0.1)\nm.compile(o, 'mse')\n"
+    )
+    assert "o = tf.keras.optimizers.Adagrad(0.1, epsilon=0.0)\n" in after
+    check_noop(after)
+
+
 def test_settings_that_are_made_of_themselves():
     after = migrated("""\
         import tensorflow as tf

@@ -261,9 +261,9 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "RMSprop")
     given = [argument(call.node, place, word) for place, word in _SMALL]
     of_package = standalone_keras.is_of_package(call.name)  # whose accumulator starts with zero
-    if below == "optimizers.Adagrad" and (
-        any(given) or of_package
-    ):  # else the accumulator is far above epsilon
+    has_epsilon = given[-1] is None or constant(given[-1]) != 0
+    if below == "optimizers.Adagrad" and has_epsilon and (any(given) or of_package):
+        # else the accumulator is far above epsilon
         yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "Adagrad")
     if below.startswith("optimizers.") and below != "optimizers.RMSprop":
         place = _EPSILON.get(below.rpartition(".")[2])
