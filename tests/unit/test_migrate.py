@@ -5147,6 +5147,8 @@ _OF_TEXTS = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.laye
     "body",
     [
         "made = tf.keras.optimizers.deserialize({'class_name': 'rmsprop', 'config': {}})\n",
+        "settings = {'loss': 'mse', 'optimizer': 'sgd'}\nsettings.update(others)\n"
+        "others['metrics'] = ['accuracy']\nmodel.compile(**settings)\n",
         "name = 'nadam' if model else 'adam'\nmodel.compile(name, 'mse')\n",
         "words = 'l1_l2'\nlayer = tf.keras.layers.Dense(1, kernel_regularizer=words)\n",
         "class Steps(tf.keras.callbacks.Callback):\n"

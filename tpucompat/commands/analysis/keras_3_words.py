@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 _NADAM = "nadam"
+_METRICS = ((2, "metrics"), (5, "weighted_metrics"))
 
 
 @of_calls(".compile", below=("optimizers.",))
@@ -81,7 +82,7 @@ def compiled(finder: Finder) -> Iterator[Difference]:
     """The texts that models are compiled with for losses and metrics."""
     for call in indexes.calls(finder.names, ".compile"):
         yield from keras_3_elsewhere.differences(finder, call)
-        for position, word in ((2, "metrics"), (5, "weighted_metrics")):
+        for position, word in _METRICS:
             value = argument(call.node, position, word)
             for metric in parts(value):
                 found = keras_3_losses.unaligned(finder, call, metric)
@@ -149,9 +150,25 @@ def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterat
         found = {str(constant(one.value)).lower() for one in given if one.arg == "optimizer"}
         if key(settings) in keras_3_unseen.changed(finder):
             found |= {text.lower() for text in keras_3_unseen.texts(finder)}
+            if _lists_other_metrics(finder):
+                yield Difference(BEHAVIOURS["metric_of_text"]._replace(how=""), settings, call.node)
         if found & known.keys():
             names = " ".join(sorted(found & known.keys()))
             yield Difference(row, settings, call.node, names)
+
+
+@indexes.once
+def _lists_other_metrics(finder: Finder) -> bool:
+    """Whether the script lists metrics by names of Keras 2 that are not seen to reach a model."""
+    seen = {
+        id(text)
+        for call in indexes.calls(finder.names, ".compile")
+        for place, word in _METRICS
+        for text in keras_3_elsewhere.metrics(finder, argument(call.node, place, word))
+    }
+    known = {*METRICS, *METRIC_OBJECTS} if finder.tf1 else {*METRIC_WORDS}
+    listed = (one for node in indexes.nodes(finder, ast.List, ast.Tuple) for one in node.elts)
+    return any(constant(one) in known and id(one) not in seen for one in listed)
 
 
 def _words(finder: Finder, node: ast.AST, known: AbstractSet[str], is_made: bool) -> set[str]:
