@@ -957,6 +957,27 @@ def test_one_of_two_recurrent_layers_has_its_own_activation(choice):
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "given, becomes",
+    [
+        ("{'optimizer': 'rmsprop', 'loss': 'mse'}",
+         "{'optimizer': OuterEpsilonRMSprop(learning_rate=0.001), 'loss': 'mse'}"),
+        ("dict(optimizer='rmsprop')", "dict(optimizer=OuterEpsilonRMSprop(learning_rate=0.001))"),
+        ("s", "{**s, 'optimizer': optimizer_of(s.get('optimizer', 'rmsprop'))}"),
+        ("(x or s)", "(x or s)"),
+    ],
+)  # fmt: skip
+def test_optimizers_in_the_settings_of_compile(given, becomes):
+    before = "import tensorflow as tf\ntf.logging.info(1)\nm = tf.keras.Sequential()\n"
+    before += (
+        f"s = {{'optimizer': 'rmsprop', 'metrics': []}}\nm.compile(**{given}, loss_weights=None)\n"
+    )
+    after = migrated(before)
+    assert f"m.compile(**{becomes}, loss_weights=None" in after
+    assert ("# TODO(tpucompat TPU514)" in after) == (given == "(x or s)")
+    check_noop(after)
+
+
 def test_an_adagrad_without_epsilon_is_that_of_keras():
     after = migrated(
         "import tensorflow as tf\no = tf.train.AdagradOptimizer(0.1)\nm.compile(o, 'mse')\n"

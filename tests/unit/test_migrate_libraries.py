@@ -471,6 +471,7 @@ def test_both_halves_print_the_same(tmp_path):
         ("df.dtypes == 'object'", "df.dtypes.map(lambda dtype: dtype in (object, 'str'))"),
         ("[c for c, t in df.dtypes.items() if t == 'object']",
          "[c for c, t in df.dtypes.items() if t in (object, 'str')]"),
+        ("df['a'].dtype == (object)", "df['a'].dtype in (object, 'str')"),
         ("df['a'].dtype == 'int64'", "df['a'].dtype == 'int64'"),
         ("kind == 'object'", "kind == 'object'"),
     ],

@@ -146,6 +146,8 @@ def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterat
     """``compile(**settings)``, whose dictionary would hold one optimizer for all models."""
     row = BEHAVIOURS["optimizer_of_text"]._replace(how="optimizer_of_settings")
     for settings in (word.value for word in call.node.keywords if word.arg is None):
+        if isinstance(settings, (ast.Dict, ast.Call)):
+            continue  # which this call alone has
         given = [word for one in leaves(finder, settings) for word in words(finder, one)]
         found = {str(constant(one.value)).lower() for one in given if one.arg == "optimizer"}
         if key(settings) in keras_3_unseen.changed(finder):

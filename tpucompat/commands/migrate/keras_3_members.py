@@ -294,7 +294,8 @@ def _optimizer_of_text(self: Rewriter, one: Difference) -> bool:
 def _optimizer_of_settings(self: Rewriter, one: Difference) -> bool:
     """``compile(**s)`` -> ``compile(**{**s, 'optimizer': optimizer_of(s.get('optimizer', 'rmsprop'))})``"""
     settings = self.context.texts[self.cell(one.node)].source(one.node)
-    if isinstance(one.node, ast.Call) or not _knows_texts(self, one):
+    is_named = isinstance(one.node, (ast.Name, ast.Attribute, ast.Subscript))
+    if not is_named or not _knows_texts(self, one):
         return False
     looked_up = f"optimizer_of({settings}.get('optimizer', 'rmsprop'))"
     return self.wrap(one.node, "{**", f", 'optimizer': {looked_up}}}")

@@ -97,7 +97,11 @@ def _printed(self: Rewriter, one: Difference) -> bool:
 
 
 def _text_type(self: Rewriter, one: Difference) -> bool:
-    self.context.done.update(id(inside) for inside in walk(one.node.comparators[0]))
+    text = self.context.texts[self.cell(one.node)]
+    asked, other = one.node.left, one.node.comparators[0]
+    if ")" in text.text[text.span(asked)[1] : text.span(other)[0]]:
+        return False  # of brackets around it
+    self.context.done.update(id(inside) for inside in walk(other))
     asks = "not " * isinstance(one.node.ops[0], ast.NotEq) + "in (object, 'str')"
     if getattr(one.node.left, "attr", "") == "dtypes":  # of all columns
         return self.behind(one.node.left, one.node, f".map(lambda dtype: dtype {asks})")
