@@ -978,6 +978,24 @@ def test_optimizers_in_the_settings_of_compile(given, becomes):
     check_noop(after)
 
 
+def test_what_a_function_passes_on_to_keras_is_rewritten_where_it_is_called():
+    after = migrated("""\
+        import tensorflow as tf
+        tf.logging.info(1)
+        def build(x, units=3, **settings):
+          m = tf.keras.Sequential([tf.keras.layers.Dense(units)])
+          m.compile('sgd', **settings)
+          return m
+        build(1, loss='logcosh', metrics=['mae', 'accuracy'])
+        build(1, units=2, loss='mse')
+        other(loss='logcosh', metrics=['mae'])
+        """)
+    assert "\nbuild(1, loss='log_cosh', metrics=['mean_absolute_error', 'acc'])\n" in after
+    assert "\nother(loss='logcosh', metrics=['mae'])\n" in after
+    assert "m.compile('sgd', **settings)\n" in after
+    check_noop(after)
+
+
 def test_an_adagrad_without_epsilon_is_that_of_keras():
     after = migrated(
         "import tensorflow as tf\no = tf.train.AdagradOptimizer(0.1)\nm.compile(o, 'mse')\n"

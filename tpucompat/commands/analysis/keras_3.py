@@ -64,6 +64,8 @@ _OWNERS = {
     keras_values.TENSOR: "tensor",
     keras_values.VARIABLE: "variable",
 }
+#: Rewritings that give a call one more argument.
+_ADDS = frozenset(("default", "no_metrics"))
 # Methods whose arguments are those of models where nothing is known of the object, by a word that they have.
 _TELLING = {
     "compile": frozenset(("loss", "optimizer", "metrics")),
@@ -190,6 +192,8 @@ class Finder:
         """Every difference once, those of one rule after the other."""
         seen: set[tuple[int, str, str]] = set()
         for one in self._all():
+            if one.row.how in _ADDS and getattr(one.node, "is_one_of_several", False):
+                continue
             one = one._replace(node=getattr(one.node, "real", one.node))
             mark = (id(one.node), one.row.was, one.name)
             if mark not in seen and one.row.how != "keep" and (self.tf1 or not one.row.tf1):

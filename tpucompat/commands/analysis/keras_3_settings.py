@@ -24,9 +24,15 @@ _MOST = 8
 
 
 class WrittenOut(ast.Call):
-    """A call with the items of a dictionary as its arguments; ``real`` is that of the script."""
+    """A call with the items of a dictionary as its arguments.
+
+    Attributes:
+      real: The call of the script.
+      is_one_of_several: Whether it may get other dictionaries, so that nothing can be added to it for this one.
+    """
 
     real: ast.Call
+    is_one_of_several: bool
 
 
 def with_settings(finder: Finder) -> Names:
@@ -47,14 +53,32 @@ def _written_out(finder: Finder, call: Call) -> Iterator[Call]:
     for word in call.node.keywords:
         values = _reaching(finder, word.value) if word.arg is None else []
         holders = [holder for one in values for holder in leaves(finder, one)]
-        for holder in holders[:_MOST]:
-            given = list(words(finder, holder))
+        settings = [list(words(finder, holder)) for holder in holders]
+        if word.arg is None:
+            settings += _passed_on(finder, word.value)
+        for given in settings[:_MOST]:
             if given:
                 others = [one for one in call.node.keywords if one is not word]
                 made = WrittenOut(call.node.func, call.node.args, [*others, *given])
-                made.real = call.node
+                made.real, made.is_one_of_several = call.node, len(settings) > 1
                 finder.values.adopt(made, call.node, call.name)
                 yield call._replace(node=ast.copy_location(made, call.node))
+
+
+def _passed_on(finder: Finder, settings: ast.expr) -> list[list[ast.keyword]]:
+    """What the calls of ``def build(**settings)`` give it, where a call in it gets the same."""
+    scopes = finder.values.scope(settings)
+    function = next(
+        (one for one in indexes.nodes(finder, ast.FunctionDef) if id(one) == scopes[-1]), None
+    )
+    if function is None or function.args.kwarg is None or key(settings) != function.args.kwarg.arg:
+        return []
+    own = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    return [
+        [word for word in call.keywords if word.arg is not None and word.arg not in own]
+        for call in indexes.nodes(finder, ast.Call)
+        if key(call.func).rpartition(".")[2] == function.name
+    ]
 
 
 def _reaching(finder: Finder, settings: ast.expr) -> list[ast.AST]:
