@@ -10,6 +10,7 @@ import pytest
 
 from tpucompat.__main__ import main
 from tpucompat.base.machine import environment
+from tpucompat.commands.migrate import written
 
 pytestmark = pytest.mark.skipif(
     tuple(map(int, environment().tensorflow.split(".")[:2])) < (2, 16),
@@ -165,6 +166,125 @@ def test_a_session_that_trains_becomes_calls_of_a_strategy(text, tmp_path, capsy
     said = capsys.readouterr().out
     assert "with session_loop.py beside it" in said
     assert said.count("✓ agree") >= 7 and "N steps" in said and "printed numbers" in said
+
+
+#: Flags, a loop on a core, variables below a scope, batches that a function draws, a loop over variables, a graph
+#: that is built twice.
+RESUMED = """\
+import os
+import sys
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib.tpu.python.tpu import tpu, training_loop
+
+tf.app.flags.DEFINE_float('rate', 0.1, '')
+FLAGS = tf.app.flags.FLAGS
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'model')
+DATA = np.random.RandomState(3).rand(12, 4).astype('f')
+
+def draw(rows):
+  data = tf.data.Dataset.from_tensor_slices((DATA, DATA.sum(1))).repeat()
+  x, y = data.batch(rows, drop_remainder=True).make_one_shot_iterator().get_next()
+  return x, y
+
+def computation(x, y):
+  def step(total):
+    w = tf.get_variable('w', [4], initializer=tf.ones_initializer())
+    h = tf.layers.dense(x * w, 3, tf.nn.tanh, kernel_initializer=tf.constant_initializer(0.2))
+    loss = tf.reduce_mean(tf.square(tf.reduce_sum(h, 1) - y))
+    count = tf.train.get_or_create_global_step()
+    train = tf.train.MomentumOptimizer(FLAGS.rate, 0.9).minimize(loss, global_step=count)
+    with tf.control_dependencies([train]):
+      return total + loss
+  return training_loop.repeat(3, step, [tf.constant(0.0)])
+
+def train(until):
+  tf.reset_default_graph()
+  x, y = draw(6)
+  with tf.variable_scope('net', use_resource=True):
+    total = tpu.rewrite(computation, [x, y])
+  saver = tf.train.Saver()
+  with tf.Session() as sess:
+    sess.run(tpu.initialize_system())
+    latest = tf.train.latest_checkpoint(FOLDER)
+    if latest:
+      saver.restore(sess, latest)
+    else:
+      sess.run(tf.global_variables_initializer())
+    count = tf.train.get_global_step()
+    while sess.run(count) < until:
+      print('loss', sess.run(total)[0] / 3, sess.run(count))
+    for index, one in enumerate(tf.trainable_variables()):
+      print('loss', np.sum(sess.run(one)), index, one.name)
+    saver.save(sess, os.path.join(FOLDER, 'ckpt'), global_step=count)
+    sess.run(tpu.shutdown_system())
+
+train(6)
+train(12)
+print('loss', sum(name.endswith('.index') for name in os.listdir(FOLDER)))
+"""
+#: Sums of each shard, of which there are more than cores.
+SHARED = """\
+import numpy as np
+import tensorflow as tf
+shards = 4
+
+def inside(x, y):
+  found = tf.cast(tf.sqrt(x * x + y * y) < 1, tf.float32)
+  return tf.reduce_sum(found, axis=0, keepdims=True), tf.reduce_mean(x)
+
+x, y = tf.placeholder(tf.float32, [24]), tf.placeholder(tf.float32, [24])
+counts = tf.contrib.tpu.batch_parallel(inside, [x, y], num_shards=shards)
+with tf.Session('') as sess:
+  sess.run(tf.contrib.tpu.initialize_system())
+  for i in range(2):
+    draw = np.random.RandomState(i).rand(2, 24)
+    for result in sess.run(counts, {x: draw[0], y: draw[1]}):
+      for value in result:
+        print('loss', value)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [(RESUMED, 11), (SHARED, 16)], ids=["resumed", "shared"]
+)
+def test_a_session_prints_the_same_without_tpucompat(text, lines, tmp_path):
+    old, folder = tmp_path / "script.py", tmp_path / "new"
+    old.write_text(text)
+    assert main(["migrate", "--output", str(folder), str(old)]) == 0
+    new = folder / "script.py"
+    assert "tpucompat" not in new.read_text()
+    numbers = []
+    for command in (["-m", "tpucompat", "run", "--exact", "--quiet", old], [new]):
+        numbers.append(_printed([sys.executable, *map(str, command)]))
+    assert len(numbers[0]) == lines and numbers[1] == pytest.approx(numbers[0], rel=1e-5)
+
+
+#: Sums of four shards on some cores, and how many shards there are.
+TURNS = """\
+import sys
+import tensorflow as tf
+count = int(sys.argv[1])
+devices = [tf.config.LogicalDeviceConfiguration() for _ in range(count)]
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices('CPU')[0], devices)
+import session_loop
+
+strategy = tf.distribute.MirroredStrategy([f'cpu:{i}' for i in range(count)])
+cores = session_loop.Computations(strategy)
+add = cores.on_all_cores(lambda x: (tf.reduce_sum(x), tf.shape(x)), [tf.range(8.0)], shards=4)
+sums, shapes = add()
+print(sums.tolist())
+print(len(shapes))
+"""
+
+
+@pytest.mark.parametrize("cores", [2, 3, 8])
+def test_cores_take_turns_at_shards(cores, tmp_path):
+    (tmp_path / "session_loop.py").write_bytes(written.source("session_loop.py"))
+    (tmp_path / "turns.py").write_text(TURNS)
+    command = [sys.executable, str(tmp_path / "turns.py"), str(cores)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["[1.0, 5.0, 9.0, 13.0]", "4"], done.stderr[-2000:]
 
 
 SLIM = """\

@@ -2180,17 +2180,6 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
         ("tf.reduce_sum(weights)]", "tf.random_normal([])]", "tf.random_normal may need a graph"),
         ("a * x + y", "a * x + helper(y)", "its function calls helper"),
         ("a * x + y", "tf.layers.dense(x, 2)", "reads the tensor weights from outside"),
-        ("2.0 * rows", "weights * rows", "a value captured by its function may have rows"),
-        ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)", "its function mixes the rows"),
-        ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
-        ("doubled - 9.0", "tf.reduce_sum(doubled, [0, 1])", "its function calls tf.reduce_sum"),
-        ("doubled - 9.0", "tf.reduce_sum(doubled, -1)", "its function calls tf.reduce_sum"),
-        (
-            "doubled - 9.0",
-            "tf.nn.l2_normalize(doubled, 0)",
-            "its function calls tf.nn.l2_normalize",
-        ),
-        ("doubled - 9.0", "tf.nn.softmax(doubled)", "its function calls tf.nn.softmax"),
         ("session.run(one)[0]", "session.run(weights)", "fetches more than a computation"),
         ("for _ in", "print(one)\n  for _ in", "one has other uses"),
     ],
@@ -2201,6 +2190,25 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
     said = " ".join(line.strip("# ") for line in found.splitlines())
     assert "import tpucompat.v1 as tf" in found
     assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2.0 * rows", "weights * rows"),
+        ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled)"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled, [0, 1])"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled, -1)"),
+        ("doubled - 9.0", "tf.nn.l2_normalize(doubled, 0)"),
+        ("doubled - 9.0", "tf.nn.softmax(doubled)"),
+    ],
+)
+def test_computations_that_depend_on_the_number_of_shards_keep_it(before, after):
+    assert before in COMPUTATIONS
+    found = migrated(COMPUTATIONS.replace(before, after, 1))
+    assert ".on_all_cores(rows_by_rows, " in found and ", shards=8)" in found
+    assert "tpucompat" not in found
 
 
 @pytest.mark.parametrize("axis", ["1", "axis=[1]", "axis=1, keepdims=True"])

@@ -602,6 +602,92 @@ def test_what_is_not_known_to_compute_the_same_stays(before, after, why):
     assert why in reason_of(text)
 
 
+ON_ONE = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib.tpu.python.tpu import tpu, training_loop
+FLAGS = tf.app.flags.FLAGS
+
+def draw(rows):
+  data = tf.data.Dataset.from_tensors(np.ones(4)).repeat()
+  batches = data.batch(rows).make_one_shot_iterator()
+  return batches.get_next()
+
+def computation(x):
+  def step(total):
+    train = tf.train.GradientDescentOptimizer(FLAGS.rate).minimize(tf.reduce_sum(tf.layers.dense(x, 1)))
+    with tf.control_dependencies([train]):
+      return total + 1.0
+  return training_loop.repeat(3, step, [tf.constant(0.0)])
+
+def train():
+  tf.reset_default_graph()
+  batch = draw(6)
+  with tf.variable_scope('net'):
+    total = tpu.rewrite(computation, [batch])
+  with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    step = tf.train.get_global_step()
+    print(sess.run(total), sess.run(step))
+    for name, one in zip('ab', tf.trainable_variables()):
+      print(one.name, sess.run(one))
+    print([sess.run(one) for one in tf.global_variables()])
+"""
+
+
+def test_a_graph_that_a_function_builds_becomes_a_program_of_it():
+    after = after_of(ON_ONE)
+    assert after[after.index("def train") :] == textwrap.dedent("""\
+        def train():
+          next_batches = draw(6)
+          batch = next_batches.element_spec
+          with tf.compat.v1.variable_scope('net'):
+            program = session_loop.Program(session_loop.one_core())
+            total = program.on_one_core(computation, [batch])
+          program.initialize()
+          print(total(next_batches.get_next()), program.global_step())
+          for name, one in zip('ab', program.in_order(trainable=True)):
+            print(one.name, one.numpy())
+          print([one.numpy() for one in program.in_order()])
+        """)
+    assert "  batches = iter(data.batch(rows))\n  return batches\n" in after
+    assert "return session_loop.repeat(3, step, [tf.constant(0.0)])" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("[tf.constant(0.0)])", "[tf.constant(0.0)], None, 'loop')", "arguments of repeat"),
+        ("tpu.rewrite(computation", "tpu.shard(computation", "run the computation in a loop of the script"),
+        ("print(one.name,", "print(one.op.name,", "what is read of one, a variable"),
+        ("print(one.name,", "print(one,", "a variable has other uses"),
+        ("    print([sess", "    print(one)\n    print([sess", "one is also used for something else"),
+        ("variable_scope('net')", "variable_scope('net') as scope", "beside its Session"),
+        ("  batch = draw(6)", "  batch = draw(6)\n  draw(7)", "make_one_shot_iterator is called for something else"),
+        ("  return batches.get_next()", "  return batches.get_next(), 1", "make_one_shot_iterator is called for something else"),
+        ("  batch = draw(6)", "  batch = draw(6)\n  w = tf.Variable(1.0)", "variables of several kinds"),
+    ],
+)  # fmt: skip
+def test_a_graph_of_a_function_that_is_more(before, after, why):
+    assert before in ON_ONE and why in reason_of(ON_ONE.replace(before, after, 1))
+
+
+def test_placeholders_may_be_made_in_one_statement():
+    pair = "a, b = tf.placeholder(tf.float32, [8, 2]), tf.placeholder(tf.float32, [8])"
+    text = f"""\
+import tensorflow as tf
+{pair}
+total, = tf.contrib.tpu.shard(lambda x, y: tf.reduce_sum(x) + tf.reduce_sum(y), [a, b], num_shards=4)
+with tf.Session() as sess:
+  print(sess.run(total, {{a: [[1, 2]] * 8, b: [3] * 8}}))
+"""
+    after = after_of(text)
+    assert "a, b = tf.TensorSpec([8, 2], tf.float32), tf.TensorSpec([8], tf.float32)" in after
+    assert "[a, b], shards=4)" in after
+    unused = text.replace(pair, pair.replace("a, b", "a, b, c") + ", tf.placeholder(tf.int32)")
+    assert "c is made beside others" in reason_of(unused)
+
+
 @pytest.mark.parametrize(
     "name", ["device_listing", "sharded_linear_regression", "conv_batch_parallel"]
 )

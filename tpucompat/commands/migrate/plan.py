@@ -182,7 +182,10 @@ def stays(context: Context, has_loop: bool = False) -> bool:
       context: The file.
       has_loop: Whether its program has a training loop in the place of TPUEstimator.
     """
-    return bool(_choose(context, together="", has_loop=has_loop).reasons)
+    way = _choose(context, together="", has_loop=has_loop)
+    if way.program is not None:
+        way.program.undo()
+    return bool(way.reasons)
 
 
 def needs_graph(context: Context) -> str:

@@ -36,6 +36,7 @@ class Opened(NamedTuple):
       body: The statements in it.
       graph: ``with tf.Graph().as_default():`` around it, or None.
       scopes: Other blocks that go, with what they are opened by.
+      naming: Blocks that stay, and name variables.
       seed: That of the graph, or None.
     """
 
@@ -48,15 +49,19 @@ class Opened(NamedTuple):
     body: list[ast.stmt]
     graph: ast.With | None
     scopes: Sequence[ast.stmt]
+    naming: Sequence[ast.With]
     seed: ast.AST | None
 
 
-def opened(context: Context, scopes: Sequence[ast.stmt] = ()) -> Opened:
+def opened(
+    context: Context, scopes: Sequence[ast.stmt] = (), naming: Sequence[ast.With] = ()
+) -> Opened:
     """The one Session of a file.
 
     Args:
       context: The file.
       scopes: Blocks that the tree is read without, and the graphs that they open.
+      naming: Blocks that stay, and that the tree is read without.
 
     Raises:
       CannotSee: If there are several, or it is opened otherwise.
@@ -93,7 +98,9 @@ def opened(context: Context, scopes: Sequence[ast.stmt] = ()) -> Opened:
     graph = _graph(context, statement, cell)
     made_by = maker.function if maker else None
     seed = _seed(context)
-    return Opened(cell, call.node, made_by, name, statement, block, body, graph, scopes, seed)
+    return Opened(
+        cell, call.node, made_by, name, statement, block, body, graph, scopes, naming, seed
+    )
 
 
 def outer(context: Context, found: Opened) -> list[ast.stmt]:

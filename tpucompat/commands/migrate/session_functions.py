@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from typing import AbstractSet, Any
+from typing import AbstractSet, Any, Iterable
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.migrate import computations
@@ -54,9 +54,19 @@ _AROUND = (
     "enable_resource_variables",
     *("FixedLenFeature", "VarLenFeature", "TensorShape", *computations.AROUND),
 )
+#: What a script is called with, which stays the same.
+_FLAGS = ("app.flags.FLAGS.", "flags.FLAGS.")
 #: Methods of a dataset that call a function.
 _OF_DATA = frozenset((".map", ".flat_map", ".interleave", ".filter", ".apply", ".from_generator"))
 _PURE = computations.STATELESS
+#: What cores do together, or what changes variables: turns at it, one core after the other, compute otherwise.
+_TOGETHER = re.compile(r"\w*\.?(batch_norm|get_collection|\w*Optimizer$|CrossShard|cross_replica)")
+#: Loops on a core -> what one does without them.
+_LOOPS = {
+    path: ": run the computation in a loop of the script instead"
+    for path, name in fixes.COMPUTATIONS.items()
+    if name in ("repeat", "while_loop")
+}
 #: Methods that change what they are called on.
 _CHANGES = frozenset(
     ("append", "extend", "insert", "pop", "remove", "add", "update", "setdefault", "clear")
@@ -89,7 +99,8 @@ def reached(context: Context, calls: list[Call]) -> set[Function]:
             raise CannotSee("cannot find its function")
         if known[name] not in found:
             found.add(known[name])
-            waiting += [one for one in known[name].names if one in known]
+            own = bound(known[name].node)
+            waiting += [one for one in known[name].names if one in known and one not in own]
     inner = {one for one in known.values() if one.outer in found}
     return found | inner
 
@@ -115,7 +126,10 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         if computations.is_computation(call)
         for node in [*call.node.args[:1], keyword(call.node, "computation")]
     }
-    free = set().union(*(_free(one.node) for one in functions)) - names
+    outer = (one for one in functions if one.outer not in functions)
+    free = set().union(*(_free(one.node) for one in outer)) - names
+    called = {one.node.name for one in functions if one.outer not in functions}
+    own = _own_names(context, called)
     known_names = {getattr(use.node, "id", "") for use in context.names.uses}  # of import *
     _check_imports(context, free - known_names)
     stored = dict.fromkeys(free, 0)
@@ -123,7 +137,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         if id(node) in inside or not isinstance(node, ast.Name):
             continue
         if isinstance(node.ctx, ast.Load):
-            if node.id in names and id(node) not in given:
+            if node.id in called and id(node) not in given and id(node) not in own:
                 raise CannotSee(f"{node.id} is also called outside of the computations")
         elif node.id in free:
             stored[node.id] += 1
@@ -137,9 +151,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
             continue
         if use.guarded or not (is_known(below) or _is_fixed(use)):
             shown = use.name.replace("tensorflow.", "tf.")
-            loops = fixes.COMPUTATIONS.get(below) in ("repeat", "while_loop")
-            more = ": run the computation in a loop of the script instead" if loops else ""
-            raise CannotSee(f"its function uses {shown}{more}")
+            raise CannotSee(f"its function uses {shown}{_LOOPS.get(below, '')}")
         makes = makes or bool(_STATEFUL.match(below))
     if makes:
         _check_tensors(context, free - known)
@@ -152,12 +164,26 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
     return makes
 
 
+def _own_names(context: Context, names: set[str]) -> set[int]:
+    """The identities of nodes in functions where one of some names stands for something of their own."""
+    functions = (node for node in context.nodes if isinstance(node, ast.FunctionDef))
+    found = ((node, bound(node) & names) for node in functions)
+    return {
+        id(one)
+        for node, own in found
+        for one in (walk(node) if own else ())
+        if getattr(one, "id", "") in own
+    }
+
+
 def is_known(below: str) -> bool:
     """Whether a name of TensorFlow 1 means the same in a ``tf.function`` that each replica runs."""
     if below in _PURE:
         return True
     if below in fixes.COMPUTATIONS:
-        return fixes.COMPUTATIONS[below] in ("CrossShardOptimizer", "cross_replica_sum")
+        return fixes.COMPUTATIONS[below] in ("CrossShardOptimizer", "cross_replica_sum", "repeat")
+    if below.startswith(_FLAGS):
+        return True
     module, _, name = below.rpartition(".")
     if symbols.kind(below) is None and symbols.kind(module) == "class":
         return is_known(module)  # tf.GraphKeys.UPDATE_OPS
@@ -200,12 +226,23 @@ def bound_in(tree: ast.AST) -> set[str]:
 
 def _check_tensors(context: Context, free: set[str]) -> None:
     """That functions with variables read no tensors from outside, which their graph does not have."""
-    makes = {id(use.node) for use in context.names.uses if use.statement is None}
+    makes = {
+        id(use.node)
+        for use in context.names.uses
+        if use.statement is None and _may_be_tensor(*use.name.partition(".")[::2])
+    }
     for node in context.nodes:
         targets = node.targets if isinstance(node, ast.Assign) else []
         names = {one.id for each in targets for one in walk(each) if isinstance(one, ast.Name)}
         if names & free and any(id(one) in makes for one in walk(node)):
             raise CannotSee(f"its function reads the tensor {min(names & free)} from outside")
+
+
+def _may_be_tensor(library: str, below: str) -> bool:
+    """Whether what a name stands for, or returns, may be a tensor."""
+    if library != "tensorflow" or below.startswith(("app.", "flags.")):
+        return False
+    return symbols.kind(below) != "value" and "initializer" not in below
 
 
 @indexes.once
@@ -309,7 +346,7 @@ def _given_to_datasets(context: Context) -> set[int]:
 
 def trains(context: Context, functions: set[Function]) -> bool:
     """Whether one of some functions has an optimizer."""
-    inside = {id(node) for one in functions for node in walk(one.node)}
+    inside = _inside(functions)
     return any(
         id(use.node) in inside and use.name.endswith("Optimizer") for use in context.names.uses
     )
@@ -330,16 +367,12 @@ def is_one(context: Context, calls: list[Call], makes: bool) -> bool:
     return False
 
 
-def has_shares(context: Context, call: Call, makes: bool) -> bool:
+def has_shares(context: Context, call: Call) -> bool:
     """Whether a result is another one on fewer cores: not computed row by row.
 
     Args:
       context: The file.
       call: The call that puts a function onto cores.
-      makes: Whether functions have variables.
-
-    Raises:
-      CannotSee: If that is all the function is for; a training has such results by the way.
     """
     function = computations.function_of(context, call).node
     returns = (one for one in walk(function) if isinstance(one, ast.Return))
@@ -347,8 +380,44 @@ def has_shares(context: Context, call: Call, makes: bool) -> bool:
         return False
     try:
         computations.check_function(context, call, by_rows=True)
-    except CannotSee as error:
-        if not makes:
-            raise CannotSee(f"its results are others on fewer cores: {error}") from error
+    except CannotSee:
         return True
     return False
+
+
+def meets(context: Context, calls: list[Call]) -> bool:
+    """Whether cores compute something together in some computations, or change variables.
+
+    Args:
+      context: The file.
+      calls: The calls that put functions onto cores.
+    """
+    inside = _inside(reached(context, calls))
+    names = (use.name.partition(".")[2] for use in context.names.uses if id(use.node) in inside)
+    return any(_TOGETHER.search(name) for name in names)
+
+
+def check_loops(context: Context, calls: list[Call]) -> None:
+    """That loops on a core compute the same by ``tf.while_loop``, in which replicas cannot meet.
+
+    Args:
+      context: The file.
+      calls: The calls that put functions onto cores.
+
+    Raises:
+      CannotSee: If one may not.
+    """
+    inside = _inside(reached(context, calls))
+    loops = [call for call in context.names.calls if call.name.partition(".")[2] in _LOOPS]
+    on_all = [call for call in calls if computations.NAMES[call.name] != "rewrite"]
+    for call in (one for one in loops if id(one.node) in inside):
+        words = {word.arg for word in call.node.keywords}
+        if len(call.node.args) > 3 or words - {"n", "body", "inputs", "name"}:
+            raise CannotSee("arguments of repeat")
+        if on_all and meets(context, on_all):
+            shown = call.name.replace("tensorflow.", "tf.")
+            raise CannotSee(f"its function uses {shown}{_LOOPS[call.name.partition('.')[2]]}")
+
+
+def _inside(functions: Iterable[Function]) -> set[int]:
+    return {id(node) for one in functions for node in walk(one.node)}

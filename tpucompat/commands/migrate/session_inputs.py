@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, Sequence, Union
 
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras, session_forms
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import argument, walk
@@ -20,6 +21,8 @@ _STILL = (
     *(ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Slice, ast.BinOp, ast.UnaryOp),
     *(ast.Tuple, ast.operator, ast.unaryop, ast.expr_context),
 )
+#: What an iterator is called that has no name.
+_NAMES = ("batches", "next_batches", "input_batches")
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
@@ -45,6 +48,7 @@ class Inputs:
         self.names: set[int] = set()
         self.added: list[tuple[ast.stmt, str]] = []
         self._iterators: dict[str, ast.AST] = {}  # -> the dataset
+        self._made: set[str] = set()  # iterators that had no name
         self._elements: dict[str, list[str]] = {}  # iterator -> the names of what it gives
         self._one_value: set[str] = set()  # iterators that give no tuple
         self._feeds: dict[str, ast.Dict] = {}
@@ -56,12 +60,29 @@ class Inputs:
     def known(self) -> set[str]:
         """The names of all of them, but for placeholders."""
         drawn = {name for names in self._elements.values() for name in names}
-        named = self._iterators.keys() - {"batches" for _ in self.added}
+        named = self._iterators.keys() - self._made
         return drawn | named | {*self._orders}
 
     def __contains__(self, name: str) -> bool:
         """Whether a computation may be given what has this name."""
         return name in self.placeholders or any(name in one for one in self._elements.values())
+
+    def define_all(self, statement: ast.Assign, calls: Mapping[int, str]) -> bool:
+        """Keeps placeholders that one statement makes, ``x, y = tf.placeholder(…), tf.placeholder(…)``.
+
+        Args:
+          statement: The statement.
+          calls: The identities of calls, and the dotted names of what they call.
+        """
+        target, value = statement.targets[0], statement.value
+        made, names = getattr(value, "elts", []), getattr(target, "elts", [])
+        known = all(calls.get(id(one)) == "tensorflow.placeholder" for one in made)
+        if not made or not known or len(made) != len(names):
+            return False
+        for name, node in zip(names, made):
+            one = ast.copy_location(ast.Assign([name], node), statement)
+            self.define(one, "tensorflow.placeholder")
+        return True
 
     def define(self, statement: ast.Assign, called: str) -> bool:
         """Keeps what a statement before the Session calls by a name; False for something else.
@@ -77,14 +98,12 @@ class Inputs:
         if method == "get_next":
             owner = owner or self._without_name(node.func.value, statement)
         if method == "get_next" and owner in self._iterators:
-            is_tuple = isinstance(target, (ast.Tuple, ast.List))
-            names = [getattr(one, "id", "") for one in (target.elts if is_tuple else [target])]  # type: ignore[attr-defined]
-            if node.args or node.keywords or owner in self._elements or not all(names):
+            if node.args or node.keywords or owner in self._elements:
                 raise CannotSee("what an iterator gives")
-            self._elements[owner] = names
-            self._one_value |= set() if is_tuple else {owner}
             self.names.add(id(node.func.value))
-            self.replaced.append((node, [owner + ".element_spec"]))
+            self._take(owner, target, node)
+        elif self._is_drawn(node):
+            self._take(self._call(statement, node, self._text.source(node)), target, node)
         elif not isinstance(target, ast.Name):
             return False
         elif called == "tensorflow.placeholder":
@@ -101,15 +120,85 @@ class Inputs:
             return False
         return True
 
+    def _take(self, owner: str, target: ast.AST, node: ast.AST) -> None:
+        """Names take what an iterator gives."""
+        is_tuple = isinstance(target, (ast.Tuple, ast.List))
+        names = [getattr(one, "id", "") for one in (target.elts if is_tuple else [target])]  # type: ignore[attr-defined]
+        if not all(names):
+            raise CannotSee("what an iterator gives")
+        self._elements[owner] = names
+        self._one_value |= set() if is_tuple else {owner}
+        self.replaced.append((node, [owner + ".element_spec"]))
+
+    def _is_drawn(self, node: ast.Call) -> bool:
+        """Whether a function that is called once returns what an iterator has next; it returns the iterator then."""
+        name = getattr(node.func, "id", "")
+        function = self._context.names.functions.get(name)
+        if function is None:
+            return False
+        calls = session_forms.calls_of(self._context, name) or []
+        body = function.node.body if isinstance(function.node, ast.FunctionDef) else []
+        if len(calls) != 1 or not body or not isinstance(body[-1], ast.Return):
+            return False
+        if sum(isinstance(one, ast.Return) for one in walk(function.node)) > 1:
+            return False
+        returned: Any = body[-1].value
+        drawn, target = returned, None
+        if isinstance(returned, (ast.Name, ast.Tuple)) and isinstance(body[-2:][0], ast.Assign):
+            drawn, (target, *_) = body[-2].value, body[-2].targets  # type: ignore[attr-defined]
+            if ast.unparse(target) != ast.unparse(returned):
+                return False
+        made = self._one_shot(drawn, body)
+        if made is None:
+            return False
+        if target is not None:  # a, b = iterator.get_next(), and then return a, b
+            name = self._free_name()
+            self.replaced += [(target, [name]), (returned, [name])]
+        self.replaced.append((drawn, made))
+        return True
+
+    def _one_shot(self, drawn: Any, body: list[ast.stmt]) -> Parts | None:
+        """``dataset.make_one_shot_iterator().get_next()`` without its end; None for something else."""
+        if not isinstance(drawn, ast.Call) or drawn.args or drawn.keywords:
+            return None
+        if not isinstance(drawn.func, ast.Attribute) or drawn.func.attr != "get_next":
+            return None
+        made = drawn.func.value
+        stored = (one for one in body if isinstance(one, ast.Assign) and len(one.targets) == 1)
+        assigned = [one.value for one in stored if key(one.targets[0]) == key(made) != ""]
+        data = assigned[0] if len(assigned) == 1 else made
+        if not isinstance(data, ast.Call) or data.args or data.keywords:
+            return None
+        if getattr(data.func, "attr", "") != "make_one_shot_iterator":
+            return None
+        parts: Parts = ["iter(", data.func.value, ")"]  # type: ignore[attr-defined]
+        if data is made:
+            return parts
+        self.replaced.append((data, parts))
+        return [made]
+
     def _without_name(self, node: ast.AST, statement: ast.Assign) -> str:
         """The name that an iterator gets whose ``get_next`` is called at once; "" for something else."""
         method = getattr(getattr(node, "func", None), "attr", "")
         data = node.func.value if isinstance(node, ast.Call) and not node.args else None  # type: ignore[attr-defined]
-        if method not in _ITERATORS or not is_still(data) or not self._context.is_free("batches"):
+        if method not in _ITERATORS or not is_still(data):
             return ""
-        self._iterators["batches"] = data  # type: ignore[assignment]
-        self.added.append((statement, f"batches = iter({self._text.source(data)})"))  # type: ignore[arg-type]
-        return "batches"
+        return self._call(statement, data, f"iter({self._text.source(data)})")  # type: ignore[arg-type]
+
+    def _call(self, statement: ast.stmt, data: ast.AST, words: str) -> str:
+        """Gives a name, which is returned, to an iterator that has none."""
+        name = self._free_name()
+        self._made.add(name)
+        self._iterators[name] = data
+        self.added.append((statement, f"{name} = {words}"))
+        return name
+
+    def _free_name(self) -> str:
+        free = (one for one in _NAMES if one not in self._made and self._context.is_free(one))
+        name = next(free, "")
+        if not name:
+            raise CannotSee("an iterator without a name")
+        return name
 
     def _specification(self, node: ast.Call) -> Parts:
         """``tf.placeholder(dtype, shape)`` -> ``tf.TensorSpec(shape, dtype)``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import AbstractSet, Any, Iterable, Mapping, NamedTuple
+from typing import AbstractSet, Any, Callable, Iterable, Mapping, NamedTuple
 
 from tpucompat.commands.migrate import session_blocks, session_forms, session_inputs
 from tpucompat.commands.migrate.context import Context
@@ -54,6 +54,7 @@ class Plan(NamedTuple):
       makes: Whether the functions have variables.
       counts: Whether there is a global step before a function asks for it.
       is_one: Whether all functions run on one core, which then trains for itself.
+      undo: Puts the tree of the file back, which is read without some blocks and attributes.
     """
 
     session: session_blocks.Opened
@@ -67,6 +68,7 @@ class Plan(NamedTuple):
     makes: bool
     counts: bool
     is_one: bool
+    undo: Callable[[], None]
 
 
 def check_arguments(node: ast.Call, kind: str) -> None:

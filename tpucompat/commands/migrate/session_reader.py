@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import (
@@ -16,6 +16,7 @@ from tpucompat.commands.migrate import (
     session_inputs,
     session_plan,
     session_scopes,
+    session_variables,
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
@@ -38,7 +39,7 @@ _ASKED = {
 NAMES = {
     path: name
     for path, name in computations.NAMES.items()
-    if name in ("CrossShardOptimizer", "cross_replica_sum")
+    if name in ("CrossShardOptimizer", "cross_replica_sum", "repeat")
 }
 
 
@@ -82,12 +83,18 @@ class Reader:
         self._steps: dict[str, ast.Assign] = {}
         self._aliases = session_blocks.aliases(context, self._cell)
         self._counts = False
+        #: The identities of names that stand for each variable in turn.
+        self._each: set[int] = set()
         self._is_initialized = False
         #: Names of the module, where the Session is opened in a function of it -> what assigns them.
         self._outer: dict[str, ast.stmt] = {}
 
-    def read(self) -> Plan:
-        """Everything that becomes of the file."""
+    def read(self, undo: Callable[[], None]) -> Plan:
+        """Everything that becomes of the file.
+
+        Args:
+          undo: Puts its tree back.
+        """
         at = next(index for index, one in enumerate(self._body) if one is self._session.statement)
         outer = session_blocks.outer(self._context, self._session)
         self._outer.update((name, one) for one in outer for name in session_functions.bound(one))
@@ -107,26 +114,34 @@ class Reader:
         makes = session_functions.check(
             self._context, reached, self._steps.keys() | self._aliases.keys()
         )
+        session_functions.check_loops(self._context, calls)
         self._read_steps(reached)
         self._pass_on()
+        self._loop(makes)
         blocks = [self._session.block, *self._passed.functions]
         runs = {id(node): node for one in blocks for node in walk(one) if self._method(node)}
         for node in runs.values():
             self._run(node, makes)  # type: ignore[arg-type]
         for node in (node for one in blocks for node in walk(one) if id(node) not in runs):
             self._initialize(node, makes)
+        if self._each - self._names:
+            raise CannotSee("a variable has other uses")
         if not any(computation.node for _, computation in self._made):
             raise CannotSee("no computation runs")
         self._check_state(makes)
         self._check_names()
         handled = self._handled(reached)
-        session_functions.check_around(self._context, reached, handled)
+        naming = session_plan.identities(one.items[0] for one in self._session.naming)
+        session_functions.check_around(self._context, reached, handled | naming)
         statements = [one for one, _ in self._made] + list(self._savers.values())
         is_outer = [one for one in statements if any(one is other for other in outer)]
         first = min(is_outer or statements, key=lambda statement: statement.lineno)
-        shared = [
-            one.node for one in calls if session_functions.has_shares(self._context, one, makes)
-        ]
+        shared = [one.node for one in calls if session_functions.has_shares(self._context, one)]
+        if not session_functions.meets(self._context, calls):
+            while shared:
+                self._shard(shared.pop())
+        elif shared and not makes:
+            raise CannotSee("its results are others on fewer cores")
         return Plan(
             session=self._session,
             passed=self._passed,
@@ -139,6 +154,7 @@ class Reader:
             makes=makes,
             counts=self._counts,
             is_one=session_functions.is_one(self._context, calls, makes),
+            undo=undo,
         )
 
     def _called(self, node: ast.AST | None) -> str:
@@ -147,11 +163,14 @@ class Reader:
     # The graph ---------------------------------------------------------------------------------
 
     def _begin(self, statement: ast.stmt) -> None:
-        """``tf.train.create_global_step()``, whose result has a name or none."""
+        """``tf.train.create_global_step()``, whose result has a name or none; or what a function made."""
         node = getattr(statement, "value", None)
-        if not self._called(node).endswith("create_global_step") or not isinstance(node, ast.Call):
+        called = self._called(node)
+        if called == _TF + "reset_default_graph" and isinstance(statement, ast.Expr):
+            self._dropped.append(statement)
+        if not called.endswith(("create_global_step", "get_global_step")):
             return
-        self._counts = True
+        self._counts = self._counts or "create" in called
         self._dropped.append(statement)
         if isinstance(statement, ast.Assign):
             name = getattr(statement.targets[0], "id", "")
@@ -176,7 +195,9 @@ class Reader:
         if key(statement.targets[0]).partition(".")[0] in {*self._configs} - {name}:
             self._dropped.append(statement)  # config.gpu_options.allow_growth = True
             return
-        if len(statement.targets) != 1 or not isinstance(node, ast.Call):
+        if len(statement.targets) != 1 or self._inputs.define_all(statement, self._calls):
+            return
+        if not isinstance(node, ast.Call):
             return
         if called in _CONFIGS and name:
             self._configs.add(name)
@@ -225,6 +246,12 @@ class Reader:
         self._replaced.append((node, [*parts, ")"]))
         name = f"run_{getattr(function, 'id', kind)}"
         self._keep(Computation(node, self._given(inputs), name, []), statement)
+
+    def _shard(self, node: ast.Call) -> None:
+        """Keeps the number of shards of a computation whose results depend on it."""
+        at = next(at for at, (one, _) in enumerate(self._replaced) if one is node)
+        shards = argument(node, 2, "num_shards") or "1"
+        self._replaced[at] = (node, [*self._replaced[at][1][:-1], ", shards=", shards, ")"])
 
     def _given(self, inputs: ast.AST | None) -> list[str]:
         """The placeholders among the inputs."""
@@ -324,6 +351,20 @@ class Reader:
                 self._names.add(id(given))
                 self._renamed.update({id(one): found for one in read})
 
+    def _loop(self, makes: bool) -> None:
+        """Loops over the variables of the graph."""
+        blocks = [self._session.block, *self._passed.functions]
+        found = [loop for block in blocks for loop in session_variables.loops(block, self._calls)]
+        if not found:
+            return
+        if not makes or self._variables:
+            raise CannotSee("variables of several kinds")
+        names = self._seen({one.name for one in found})
+        self._each = session_variables.check(found, names, self._parents)
+        for one in found:
+            written = session_variables.LISTS[self._called(one.call)]
+            self._replaced.append((one.call, [written.format(self._program)]))
+
     # The Session -------------------------------------------------------------------------------
 
     def _method(self, node: ast.AST) -> str:
@@ -368,7 +409,9 @@ class Reader:
             self._replaced.append(
                 (node, [variable, ".assign(", *self._inputs.values(feeds, [fed]), ")"])
             )
-        elif isinstance(fetch, ast.Name) and fetch.id in self._variables:
+        elif isinstance(fetch, ast.Name) and (
+            fetch.id in self._variables or id(fetch) in self._each
+        ):
             self._names.add(id(fetch))
             self._replaced.append((node, [fetch.id + ".numpy()"]))
         else:
@@ -496,6 +539,8 @@ class Reader:
         given = {name for _, one in self._made for name in one.given}
         for name, statement in self._inputs.placeholders.items():
             if name not in given:  # it fed an assignment
+                if not isinstance(self._parents[id(statement.value)], ast.Assign):
+                    raise CannotSee(f"{name} is made beside others")
                 self._dropped.append(statement)
                 self._replaced[:] = [one for one in self._replaced if one[0] is not statement.value]
         defined: list[Any] = [self._inputs.placeholders, self._variables, self._savers, self._loads]

@@ -1,7 +1,8 @@
 """Blocks around a Session's graph that mean nothing without it: the tree has what is in them in their place.
 
 ``with tf.name_scope('inputs'):`` names operations that nobody sees any more, ``with tf.device('/cpu:0'):``
-places what the strategy places, and ``with graph.as_default():`` fills a graph that is not made.
+places what the strategy places, and ``with graph.as_default():`` fills a graph that is not made. A
+``with tf.variable_scope('model'):`` around a computation is only read so: it stays, as it names variables.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import Any, Sequence
 
 from tpucompat.commands.migrate import computations, keras
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import argument
+from tpucompat.names.used import argument, walk
 
 _OPENED = frozenset(
     f"tensorflow.{version}{name}"
     for version in ("", "compat.v1.")
     for name in ("device", "name_scope")
 )
+_NAMING = frozenset(("tensorflow.variable_scope", "tensorflow.compat.v1.variable_scope"))
 _SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
 
 
@@ -28,11 +30,13 @@ class Scopes:
       context: The file.
 
     Attributes:
-      gone: The blocks, and the statements that make the graphs that they fill.
+      gone: The blocks that go, and the statements that make the graphs that they fill.
+      kept: Those that stay.
     """
 
     def __init__(self, context: Context) -> None:
         self.gone: list[ast.stmt] = []
+        self.kept: list[ast.With] = []
         self._context = context
         self._undo: list[tuple[list[Any], list[Any]]] = []
         self._calls = {id(call.node): call for call in context.names.calls}
@@ -59,12 +63,23 @@ class Scopes:
     def _flatten(self, body: list[Any], cell: int) -> None:
         at = 0
         while at < len(body):
-            if not self._is_scope(body[at], cell):
+            is_kept = self._names_variables(body[at])
+            if not is_kept and not self._is_scope(body[at], cell):
                 at += 1
                 continue
             self._undo.append((body, list(body)))
-            self.gone.append(body[at])
+            (self.kept if is_kept else self.gone).append(body[at])
             body[at : at + 1] = body[at].body
+
+    def _names_variables(self, node: ast.stmt) -> bool:
+        """Whether a block names the variables of a computation that is made in it."""
+        if not isinstance(node, ast.With) or len(node.items) != 1 or node.items[0].optional_vars:
+            return False
+        opened = self._calls.get(id(node.items[0].context_expr))
+        if opened is None or opened.name not in _NAMING:
+            return False
+        made = (self._calls.get(id(one)) for one in walk(node))
+        return any(one is not None and computations.is_computation(one) for one in made)
 
     def _is_scope(self, node: ast.stmt, cell: int) -> bool:
         if not isinstance(node, ast.With):

@@ -43,14 +43,18 @@ def plan(context: Context) -> Plan:
         raise CannotSee("the file already defines program")
     names = session_attributes.Names(context)
     scopes = session_scopes.Scopes(context)
-    passed: session_forms.Passed | None = None
-    try:
-        opened = session_blocks.opened(context, scopes.gone)
-        passed = session_forms.Passed(context, opened.name)
-        return Reader(context, opened, passed).read()
-    except CannotSee:
+
+    def undo() -> None:
         scopes.undo()
         names.undo()
+
+    passed: session_forms.Passed | None = None
+    try:
+        opened = session_blocks.opened(context, scopes.gone, scopes.kept)
+        passed = session_forms.Passed(context, opened.name)
+        return Reader(context, opened, passed).read(undo)
+    except CannotSee:
+        undo()
         raise
     finally:  # the tree of the file is read again
         if passed is not None:

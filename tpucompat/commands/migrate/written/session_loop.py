@@ -39,6 +39,27 @@ def one_core():
     return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=core)
 
 
+def repeat(n, body, inputs=None, name=None):
+    """Calls a function n times, each time with what it returned before; returns the last of it as a list.
+
+    Replicas cannot meet in such a loop: an optimizer in it has to run on one core.
+    """
+
+    def once(*values):
+        results = tf.nest.flatten(body(*values))
+        with tf.control_dependencies([one for one in results if isinstance(one, tf.Operation)]):
+            return [tf.identity(one) for one in results if isinstance(one, tf.Tensor)]
+
+    values = [tf.convert_to_tensor(one) for one in inputs or []]
+    if not tf.inside_function():  # in the graph that the variables are made in
+        return once(*values)
+
+    def count(step, *values):
+        return [step + 1, *once(*values)]
+
+    return tf.while_loop(lambda step, *_: step < n, count, [tf.constant(0), *values], name=name)[1:]
+
+
 class Computations:
     """Functions without variables; by default on the TPU, or on what devices there are.
 
@@ -49,35 +70,45 @@ class Computations:
     def __init__(self, strategy=None):
         self.strategy = strategy or make_strategy()
 
-    def on_all_cores(self, function, inputs, from_all=True):
+    def on_all_cores(self, function, inputs, from_all=True, shards=None):
         """A function that computes on all cores, each on its rows of the inputs, and returns a list of arrays.
 
         Args:
           function: What each core computes.
           inputs: What it is given: tensors, variables, or a tf.TensorSpec of what is given in each call.
           from_all: Whether to return the results of all cores, one behind the other, or those of the first one.
+          shards: How many parts the rows have; by default one for each core. Cores take turns at more of them.
         """
         cores = self.strategy.num_replicas_in_sync
+        shards = shards or cores
 
         def share(value):
-            parts = tf.split(value, cores)
-            return self.strategy.experimental_distribute_values_from_function(
-                lambda context: parts[context.replica_id_in_sync_group]
-            )
+            parts = tf.split(value, shards)
+            parts += parts[-1:] * (-shards % cores)  # for cores that have none in the last turn
+            return [
+                self.strategy.experimental_distribute_values_from_function(
+                    lambda context, turn=turn: parts[turn + context.replica_id_in_sync_group]
+                )
+                for turn in range(0, shards, cores)
+            ]
 
         def join(parts):
             if not from_all:
                 return parts[0].numpy()
+            parts = parts[:shards]
             return (tf.concat(parts, 0) if parts[0].shape.rank else tf.stack(parts)).numpy()
 
-        return self._function(function, inputs, share, join, cores)
+        return self._function(function, inputs, share, join, shards, -(-shards // cores))
 
     def on_one_core(self, function, inputs=()):
         """A function that computes on a core and returns a list of arrays; see ``on_all_cores``."""
-        return self._function(function, inputs, lambda value: value, lambda parts: parts[0].numpy())
+        return self._function(
+            function, inputs, lambda value: [value], lambda parts: parts[0].numpy()
+        )
 
-    def _function(self, function, inputs, share, join, parts=1):
+    def _function(self, function, inputs, share, join, parts=1, turns=1):
         inputs = [one if _is_given(one) else tf.convert_to_tensor(one) for one in inputs]
+        function = _in_scope(function, v1.get_variable_scope())
         made = self._build(function, inputs, parts)
 
         def replica_step(*values):
@@ -85,19 +116,25 @@ class Computations:
                 self._begin()
                 return self._tensors(made, tf.nest.flatten(function(*values)))
 
-        @tf.function(autograph=False)
-        def step(values):
+        def turn(values):
             with self._given(made, parts=True):  # optimizers make theirs for all replicas together
-                return self.strategy.run(replica_step, args=tuple(values))
+                return self.strategy.run(replica_step, args=tuple(values)) or []
+
+        step = tf.function(lambda values: [turn(one) for one in values], autograph=False)
 
         def compute(*given):
             left = list(given)
             values = [left.pop(0) if isinstance(one, tf.TensorSpec) else one for one in inputs]
             dtypes = [one.dtype for one in inputs]
             values = [share(tf.convert_to_tensor(*pair)) for pair in zip(values, dtypes)]
-            results = [one for one in step(values) or [] if one is not None]
+            found = step([[one[index] for one in values] for index in range(turns)])
             self._share()
-            results = [join(self.strategy.experimental_local_results(one)) for one in results]
+            local = self.strategy.experimental_local_results
+            results = [
+                join([part for one in each for part in local(one)])
+                for each in zip(*found)
+                if each[0] is not None
+            ]
             return results or None
 
         return compute
@@ -230,13 +267,17 @@ class Program(Computations):
                 )
 
     def values(self, trainable=False):
-        """The values of all variables, or of those that are trained, in the order that they were made in."""
-        made = [self.variables[old.op.name] for old in self._made if old.trainable >= trainable]
-        return [self.strategy.experimental_local_results(one)[0].numpy() for one in made]
+        """Their values; see ``in_order``."""
+        local = self.strategy.experimental_local_results
+        return [local(one)[0].numpy() for one in self.in_order(trainable)]
+
+    def in_order(self, trainable=False):
+        """All variables, or those that are trained, in the order that they were made in."""
+        return [self.variables[old.op.name] for old in self._made if old.trainable >= trainable]
 
     def global_step(self):
         """How many steps the optimizer has made."""
-        return self.variables["global_step"].numpy()
+        return self.variables[v1.train.get_global_step(self._graph).op.name].numpy()
 
 
 class Saver:
@@ -274,6 +315,16 @@ def chosen(results, *places):
 #: Of a function in the graph: the names of its variables by what it called them, and which of its results are
 #: tensors and not operations.
 _Made = collections.namedtuple("_Made", "asked is_tensor")
+
+
+def _in_scope(function, scope):
+    """Names the variables of a function after the ``tf.compat.v1.variable_scope`` that a program is made in."""
+
+    def compute(*values):
+        with v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
+            return function(*values)
+
+    return compute if scope.name else function
 
 
 def _is_given(one):
