@@ -168,8 +168,8 @@ def test_a_session_that_trains_becomes_calls_of_a_strategy(text, tmp_path, capsy
     assert said.count("✓ agree") >= 7 and "N steps" in said and "printed numbers" in said
 
 
-#: Flags, a loop on a core, variables below a scope, batches that a function draws, a loop over variables, a graph
-#: that is built twice.
+#: Flags, a loop on a core, variables below a scope, batches that a function draws, a loop over variables, a
+#: graph that is built twice.
 RESUMED = """\
 import os
 import sys

@@ -663,8 +663,8 @@ def test_a_graph_that_a_function_builds_becomes_a_program_of_it():
         ("print(one.name,", "print(one,", "a variable has other uses"),
         ("    print([sess", "    print(one)\n    print([sess", "one is also used for something else"),
         ("variable_scope('net')", "variable_scope('net') as scope", "beside its Session"),
-        ("  batch = draw(6)", "  batch = draw(6)\n  draw(7)", "make_one_shot_iterator is called for something else"),
-        ("  return batches.get_next()", "  return batches.get_next(), 1", "make_one_shot_iterator is called for something else"),
+        ("  batch = draw(6)", "  batch = draw(6)\n  draw(7)", "_iterator is called for something"),
+        ("  return batches.get_next()", "  return batches.get_next(), 1", "_iterator is called for something"),
         ("  batch = draw(6)", "  batch = draw(6)\n  w = tf.Variable(1.0)", "variables of several kinds"),
     ],
 )  # fmt: skip

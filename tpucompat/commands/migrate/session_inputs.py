@@ -131,7 +131,7 @@ class Inputs:
         self.replaced.append((node, [owner + ".element_spec"]))
 
     def _is_drawn(self, node: ast.Call) -> bool:
-        """Whether a function that is called once returns what an iterator has next; it returns the iterator then."""
+        """Whether a function that is called once returns what its iterator has next; then it returns that."""
         name = getattr(node.func, "id", "")
         function = self._context.names.functions.get(name)
         if function is None:
@@ -234,11 +234,11 @@ class Inputs:
             node = made[0].value
         keys = node.keys if isinstance(node, ast.Dict) else [None]
         found: dict[str, ast.AST] = {}
-        for key, value in zip(keys, getattr(node, "values", keys)):
-            if not isinstance(key, ast.Name) or key.id not in self.placeholders:
+        for name, value in zip(keys, getattr(node, "values", keys)):
+            if not isinstance(name, ast.Name) or name.id not in self.placeholders:
                 raise CannotSee("it feeds something else than placeholders by their names")
-            self.names.add(id(key))
-            found[key.id] = value
+            self.names.add(id(name))
+            found[name.id] = value
         return found
 
     def call_all(
