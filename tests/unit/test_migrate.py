@@ -3210,11 +3210,11 @@ def test_the_order_of_what_a_history_shows_is_noted(shown, noted):
             "m.compile('adam', 'mse', metrics=[])",
         ),
         (
-            "n = tf.keras.models.load_model(x)\nn.compile('adam', 'mse')",
+            "m.save(x)\nn = tf.keras.models.load_model(x)\nn.compile('adam', 'mse')",
             "n.compile('adam', 'mse', metrics=[])",
         ),
         (
-            "n = tf.keras.models.load_model(x, compile=False)\nn.compile('adam', 'mse')",
+            "m.save(x)\nn = tf.keras.models.load_model(x, compile=False)\nn.compile('adam', 'mse')",
             "n.compile('adam', 'mse')\n",
         ),
         (
@@ -3320,6 +3320,22 @@ def test_predict_of_early_tensorflow_2_shows_no_progress():
         ("options['layers'][0]", ""),
         ("tf.keras.models.load_model('old.h5')", "load_model('old.keras')"),
         ("m.save('m.h5', include_optimizer=False); tf.keras.models.load_model('m.h5')", ""),
+        ("tf.keras.models.load_model(sys.argv[1])", "load_model('old.keras')"),
+        ("def load(path): return tf.keras.models.load_model(path)", "load_model('old.keras')"),
+        ("[tf.keras.models.load_model(f) for f in glob.glob('*.h5')]", "load_model('old.keras')"),
+        (
+            "tf.keras.models.load_model(tf.keras.utils.get_file('m.h5', u))",
+            "load_model('old.keras')",
+        ),
+        ("m.save('m.h5', include_optimizer=False); tf.keras.models.load_model(sys.argv[1])", ""),
+        ("tf.keras.models.model_from_json(open('m.json').read())", "model_from_json(old_text)"),
+        ("x = m.to_json(); tf.keras.models.model_from_json(open('m.json').read())", ""),
+        (
+            "m.save('m.h5', include_optimizer=False)\n"
+            "def load(path): return tf.keras.models.load_model(path)\n"
+            "load('old.h5')",
+            "load_model('old.keras')",
+        ),
         ("m.output.op.name", "op of a tensor"),
         ("m.weights[0].initializer", "initializer of a variable"),
         ("[one.name for one in m.metrics]", "model.metrics"),
@@ -3328,14 +3344,14 @@ def test_predict_of_early_tensorflow_2_shows_no_progress():
     ],
 )
 def test_what_objects_of_keras_3_do_not_hold_is_marked(line, marked):
-    after = migrated(f"""\
-        import json
-        import tensorflow as tf
-        i = tf.keras.Input((4,), name='input_7')
-        norm, dense = tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)
-        m = tf.keras.Model(i, dense(norm(i)))
-        {line}
-        """)
+    start = """\
+import json
+import tensorflow as tf
+i = tf.keras.Input((4,), name='input_7')
+norm, dense = tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)
+m = tf.keras.Model(i, dense(norm(i)))
+"""
+    after = migrated(f"{start}{line}\n")
     assert (
         (f"{marked}" in after and "TODO(tpucompat TPU5" in after) if marked else "TODO" not in after
     )

@@ -1229,6 +1229,18 @@ BEHAVIOURS: Mapping[str, Row] = {
             "Keras 3 cannot load most whole models that Keras 2 saved; tpucompat convert-checkpoint old.h5 "
             "old.keras makes them its own."
         ),
+        keras_2=True,
+    ),
+    "old_architecture": Row(
+        "model_from_json(old_text)",
+        "load_model('old.keras'), or the layers in the script",
+        "",
+        FILE,
+        (
+            "Keras 3 cannot read most architectures that Keras 2 wrote. Save the whole model with "
+            "Keras 2 (model.save('old.h5')); tpucompat convert-checkpoint old.h5 old.keras makes it its own."
+        ),
+        keras_2=True,
     ),
     "learning_rate": Row(
         "optimizer.lr",
