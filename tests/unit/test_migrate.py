@@ -3357,6 +3357,49 @@ m = tf.keras.Model(i, dense(norm(i)))
     )
 
 
+@pytest.mark.parametrize(
+    "given, becomes",
+    [
+        ("make(3)", "make(3)()"),
+        ("self.make()", "self.make()()"),
+        ("self.data", "self.data()"),
+        ("self.kept", "self.kept()"),
+        ("batches(3)", "batches(3)"),
+        ("self.whole", "self.whole"),
+        ("self.made()", "self.made()"),
+    ],
+)
+def test_functions_that_functions_and_objects_give_to_fit_are_called(given, becomes):
+    before = f"""\
+        import tensorflow as tf
+        def make(n):
+            def input_fn():
+                return tf.data.Dataset.range(n)
+            return input_fn
+        def batches(n):
+            yield n
+        def plain():
+            return tf.data.Dataset.range(3)
+        class Trainer:
+            kept = plain
+            def make(self):
+                return lambda: self.data()
+            def data(self):
+                return tf.data.Dataset.range(3)
+            def made(self):
+                return self.data()
+            @property
+            def whole(self):
+                return self.data()
+            def train(self):
+                tf.log(1.0)
+                self.kept = plain
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+                self.model.evaluate({given}, steps=2)
+        """
+    assert f"self.model.evaluate({becomes}, steps=2" in migrated(before)
+
+
 @pytest.mark.parametrize("base, marked", [("ModelCheckpoint", True), ("Callback", False)])
 def test_what_a_callback_compares_with_is_marked(base, marked):
     after = migrated(f"""\
