@@ -1004,6 +1004,36 @@ def test_an_adagrad_without_epsilon_is_that_of_keras():
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        (
+            "from tensorflow.python.keras.optimizers import Adamax\no = Adamax(**s)",
+            "optimizer_with(Adamax, **{'learning_rate': 0.002, **s})",
+        ),
+        (
+            "from tensorflow.python.keras import optimizers\no = optimizers.Adadelta(rho=r, **s)",
+            "optimizers.Adadelta, rho=r, **{'learning_rate': 1.0, **s})",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.Adadelta(**dict(rho=0.8))",
+            "optimizers.Adadelta, **{'learning_rate': 1.0, **dict(rho=0.8)})",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.Adadelta(lr=1.0, **dict(rho=0.8))",
+            "optimizer_with(optimizers.Adadelta, lr=1.0, **dict(rho=0.8))",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.SGD(**{'momentum': 0.9})",
+            "optimizers.SGD(**{'momentum': 0.9})",
+        ),
+    ],
+)
+def test_settings_of_the_package_s_optimizers_keep_its_rates(line, becomes):
+    after = migrated(f"import tensorflow as tf\ntf.log(1.0)\ns = {{}}\n{line}\n")
+    assert becomes in after and "TODO" not in after
+
+
 def test_settings_that_are_made_of_themselves():
     after = migrated("""\
         import tensorflow as tf
