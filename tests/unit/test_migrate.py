@@ -939,6 +939,40 @@ def test_what_is_written_for_functions_that_import_tensorflow_stands_outside_of_
 
 
 @pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        (
+            "make = GRU if x else LSTM\nlayer = make(3)",
+            "make = partial(GRU, reset_after=False, recurrent_activation=hard_sigmoid) if x "
+            "else partial(LSTM, recurrent_activation=hard_sigmoid)",
+        ),
+        (
+            "make = partial(LSTM, units=3)\nlayer = make(return_sequences=True)",
+            "make = partial(LSTM, units=3, recurrent_activation=hard_sigmoid)",
+        ),
+        (
+            "make = partial(LSTM, recurrent_activation='sigmoid')",
+            "make = partial(LSTM, recurrent_activation='sigmoid')",
+        ),
+        (
+            "make = partial(tf.keras.optimizers.RMSprop, lr=0.1)",
+            "make = partial(OuterEpsilonRMSprop, learning_rate=0.1)",
+        ),
+        (
+            "make = partial(tf.keras.layers.CuDNNGRU, 3)",
+            "partial(tf.keras.layers.GRU, 3, recurrent_activation='sigmoid', reset_after=True)",
+        ),
+    ],
+)
+def test_classes_of_partials_and_choices_keep_their_defaults(lines, becomes):
+    after = migrated(
+        "from functools import partial\nimport tensorflow as tf\n"
+        f"from tensorflow.keras.layers import GRU, LSTM\ntf.logging.info(1)\n{lines}\n"
+    )
+    assert becomes in after and "TODO" not in after
+
+
+@pytest.mark.parametrize(
     "choice",
     [
         "make = CuDNNLSTM if tf.test.is_gpu_available() else LSTM\n",
