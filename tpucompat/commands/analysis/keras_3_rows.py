@@ -1460,6 +1460,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         REFUSED,
         "Keras 3 requires an integer.",
     ),
+    "bound_method": Row(
+        "train = model.fit, partial(model.fit, …)",
+        "model.fit(…) where it is called",
+        "",
+        BEHAVIOUR,
+        "Its arguments are given elsewhere, and may not be those of Keras 3, which has other defaults too.",
+    ),
     "fit_function": Row(
         "tpu_model.fit(input_function)",
         "model.fit(input_function())",

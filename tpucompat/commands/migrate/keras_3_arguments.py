@@ -116,7 +116,7 @@ def _decaying(self: Rewriter, call: ast.Call, decay: ast.expr) -> bool:
 
 
 def _settings(self: Rewriter, one: Difference) -> bool:
-    """``Adam(**settings)`` -> ``optimizer_with(Adam, **settings)``, with a rate that the settings may replace"""
+    """``Adam(**settings)`` -> ``optimizer_with(Adam, **settings)``, with the rate of none"""
     call = one.call
     if call is None or not self.define("decaying", written.DECAYING):
         return False
