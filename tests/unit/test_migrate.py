@@ -3488,6 +3488,25 @@ def test_methods_of_models_that_are_called_by_other_names_are_marked(line, marke
     assert ("TODO(tpucompat TPU514): train = model.fit" in after) is marked
 
 
+def test_what_a_script_compiles_is_a_model_whatever_function_gave_it():
+    before = """\
+        import tensorflow as tf
+        from helpers import restored
+        one = restored(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+        one.compile('sgd', loss='mse')
+        one.save('m.h5', include_optimizer=False)
+        other = tf.keras.models.load_model('m.h5')
+        print(one.predict(x))
+        pattern = helpers.made()
+        pattern.compile(flags)
+        print(pattern.predict(x))
+        tf.logging.info(1)
+        """
+    after = migrated(before)
+    assert "print(one.predict(x, verbose=0))" in after and "TODO" not in after
+    assert "print(pattern.predict(x))" in after
+
+
 @pytest.mark.parametrize("base, marked", [("ModelCheckpoint", True), ("Callback", False)])
 def test_what_a_callback_compares_with_is_marked(base, marked):
     after = migrated(f"""\
