@@ -939,6 +939,40 @@ def test_what_is_written_for_functions_that_import_tensorflow_stands_outside_of_
 
 
 @pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        (
+            "make = GRU if x else LSTM\nlayer = make(3)",
+            "functools.partial(GRU, reset_after=False, recurrent_activation=hard_sigmoid) if x "
+            "else functools.partial(LSTM, recurrent_activation=hard_sigmoid)",
+        ),
+        (
+            "make = partial(LSTM, units=3)\nlayer = make(return_sequences=True)",
+            "make = partial(LSTM, units=3, recurrent_activation=hard_sigmoid)",
+        ),
+        (
+            "make = partial(LSTM, recurrent_activation='sigmoid')",
+            "make = partial(LSTM, recurrent_activation='sigmoid')",
+        ),
+        (
+            "make = partial(tf.keras.optimizers.RMSprop, lr=0.1)",
+            "make = partial(OuterEpsilonRMSprop, learning_rate=0.1)",
+        ),
+        (
+            "make = partial(tf.keras.layers.CuDNNGRU, 3)",
+            "partial(tf.keras.layers.GRU, 3, recurrent_activation='sigmoid', reset_after=True)",
+        ),
+    ],
+)
+def test_classes_of_partials_and_choices_keep_their_defaults(lines, becomes):
+    after = migrated(
+        "from functools import partial\nimport tensorflow as tf\n"
+        f"from tensorflow.keras.layers import GRU, LSTM\ntf.logging.info(1)\n{lines}\n"
+    )
+    assert becomes in after and "TODO" not in after
+
+
+@pytest.mark.parametrize(
     "choice",
     [
         "make = CuDNNLSTM if tf.test.is_gpu_available() else LSTM\n",
@@ -1002,6 +1036,36 @@ def test_an_adagrad_without_epsilon_is_that_of_keras():
     )
     assert "o = tf.keras.optimizers.Adagrad(0.1, epsilon=0.0)\n" in after
     check_noop(after)
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        (
+            "from tensorflow.python.keras.optimizers import Adamax\no = Adamax(**s)",
+            "optimizer_with(Adamax, **{'learning_rate': 0.002, **s})",
+        ),
+        (
+            "from tensorflow.python.keras import optimizers\no = optimizers.Adadelta(rho=r, **s)",
+            "optimizers.Adadelta, rho=r, **{'learning_rate': 1.0, **s})",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.Adadelta(**dict(rho=0.8))",
+            "optimizers.Adadelta, **{'learning_rate': 1.0, **dict(rho=0.8)})",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.Adadelta(lr=1.0, **dict(rho=0.8))",
+            "optimizer_with(optimizers.Adadelta, lr=1.0, **dict(rho=0.8))",
+        ),
+        (
+            "from keras import optimizers\no = optimizers.SGD(**{'momentum': 0.9})",
+            "optimizers.SGD(**{'momentum': 0.9})",
+        ),
+    ],
+)
+def test_settings_of_the_package_s_optimizers_keep_its_rates(line, becomes):
+    after = migrated(f"import tensorflow as tf\ntf.log(1.0)\ns = {{}}\n{line}\n")
+    assert becomes in after and "TODO" not in after
 
 
 def test_settings_that_are_made_of_themselves():
@@ -3218,11 +3282,11 @@ def test_the_order_of_what_a_history_shows_is_noted(shown, noted):
             "m.compile('adam', 'mse', metrics=[])",
         ),
         (
-            "n = tf.keras.models.load_model(x)\nn.compile('adam', 'mse')",
+            "m.save(x)\nn = tf.keras.models.load_model(x)\nn.compile('adam', 'mse')",
             "n.compile('adam', 'mse', metrics=[])",
         ),
         (
-            "n = tf.keras.models.load_model(x, compile=False)\nn.compile('adam', 'mse')",
+            "m.save(x)\nn = tf.keras.models.load_model(x, compile=False)\nn.compile('adam', 'mse')",
             "n.compile('adam', 'mse')\n",
         ),
         (
@@ -3328,6 +3392,22 @@ def test_predict_of_early_tensorflow_2_shows_no_progress():
         ("options['layers'][0]", ""),
         ("tf.keras.models.load_model('old.h5')", "load_model('old.keras')"),
         ("m.save('m.h5', include_optimizer=False); tf.keras.models.load_model('m.h5')", ""),
+        ("tf.keras.models.load_model(sys.argv[1])", "load_model('old.keras')"),
+        ("def load(path): return tf.keras.models.load_model(path)", "load_model('old.keras')"),
+        ("[tf.keras.models.load_model(f) for f in glob.glob('*.h5')]", "load_model('old.keras')"),
+        (
+            "tf.keras.models.load_model(tf.keras.utils.get_file('m.h5', u))",
+            "load_model('old.keras')",
+        ),
+        ("m.save('m.h5', include_optimizer=False); tf.keras.models.load_model(sys.argv[1])", ""),
+        ("tf.keras.models.model_from_json(open('m.json').read())", "model_from_json(old_text)"),
+        ("x = m.to_json(); tf.keras.models.model_from_json(open('m.json').read())", ""),
+        (
+            "m.save('m.h5', include_optimizer=False)\n"
+            "def load(path): return tf.keras.models.load_model(path)\n"
+            "load('old.h5')",
+            "load_model('old.keras')",
+        ),
         ("m.output.op.name", "op of a tensor"),
         ("m.weights[0].initializer", "initializer of a variable"),
         ("[one.name for one in m.metrics]", "model.metrics"),
@@ -3336,17 +3416,103 @@ def test_predict_of_early_tensorflow_2_shows_no_progress():
     ],
 )
 def test_what_objects_of_keras_3_do_not_hold_is_marked(line, marked):
-    after = migrated(f"""\
-        import json
-        import tensorflow as tf
-        i = tf.keras.Input((4,), name='input_7')
-        norm, dense = tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)
-        m = tf.keras.Model(i, dense(norm(i)))
-        {line}
-        """)
+    start = """\
+import json
+import tensorflow as tf
+i = tf.keras.Input((4,), name='input_7')
+norm, dense = tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)
+m = tf.keras.Model(i, dense(norm(i)))
+"""
+    after = migrated(f"{start}{line}\n")
     assert (
         (f"{marked}" in after and "TODO(tpucompat TPU5" in after) if marked else "TODO" not in after
     )
+
+
+@pytest.mark.parametrize(
+    "given, becomes",
+    [
+        ("make(3)", "make(3)()"),
+        ("self.make()", "self.make()()"),
+        ("self.data", "self.data()"),
+        ("self.kept", "self.kept()"),
+        ("batches(3)", "batches(3)"),
+        ("self.whole", "self.whole"),
+        ("self.made()", "self.made()"),
+    ],
+)
+def test_functions_that_functions_and_objects_give_to_fit_are_called(given, becomes):
+    before = f"""\
+        import tensorflow as tf
+        def make(n):
+            def input_fn():
+                return tf.data.Dataset.range(n)
+            return input_fn
+        def batches(n):
+            yield n
+        def plain():
+            return tf.data.Dataset.range(3)
+        class Trainer:
+            kept = plain
+            def make(self):
+                return lambda: self.data()
+            def data(self):
+                return tf.data.Dataset.range(3)
+            def made(self):
+                return self.data()
+            @property
+            def whole(self):
+                return self.data()
+            def train(self):
+                tf.log(1.0)
+                self.kept = plain
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+                self.model.evaluate({given}, steps=2)
+        """
+    assert f"self.model.evaluate({becomes}, steps=2" in migrated(before)
+
+
+@pytest.mark.parametrize(
+    "line, marked",
+    [
+        ("train = model.fit; train(x, y, nb_epoch=2)", True),
+        ("build = model.compile; build('adam', 'mse')", True),
+        ("train = partial(model.fit_generator, steps_per_epoch=3)", True),
+        ("build = partial(tf.keras.Model.compile, loss='mse', metrics=['acc'])", True),
+        ("explain(x, model.predict)", True),
+        ("model.fit = traced(f)", False),
+        ("f = other.fit", False),
+        ("print(model.fit.__doc__)", False),
+    ],
+)
+def test_methods_of_models_that_are_called_by_other_names_are_marked(line, marked):
+    after = migrated(f"""\
+        from functools import partial
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+        {line}
+        tf.logging.info(1)
+        """)
+    assert ("TODO(tpucompat TPU514): train = model.fit" in after) is marked
+
+
+def test_what_a_script_compiles_is_a_model_whatever_function_gave_it():
+    before = """\
+        import tensorflow as tf
+        from helpers import restored
+        one = restored(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+        one.compile('sgd', loss='mse')
+        one.save('m.h5', include_optimizer=False)
+        other = tf.keras.models.load_model('m.h5')
+        print(one.predict(x))
+        pattern = helpers.made()
+        pattern.compile(flags)
+        print(pattern.predict(x))
+        tf.logging.info(1)
+        """
+    after = migrated(before)
+    assert "print(one.predict(x, verbose=0))" in after and "TODO" not in after
+    assert "print(pattern.predict(x))" in after
 
 
 @pytest.mark.parametrize("base, marked", [("ModelCheckpoint", True), ("Callback", False)])

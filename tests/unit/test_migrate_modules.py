@@ -127,3 +127,36 @@ def test_keras_from_other_files_of_a_program(tmp_path):
     results = tree.migrate([str(tmp_path / name) for name in FILES])
     after = {str(one.path)[len(str(tmp_path)) + 1 :]: one.after.decode() for one in results}
     assert after == {name: text.replace("lr=1", "learning_rate=1") for name, text in FILES.items()}
+
+
+OLD = "import tensorflow as tf\nx = tf.placeholder(tf.float32)\n"
+
+
+@pytest.mark.parametrize(
+    "line, files, given, marked",
+    [
+        ("import modeling", {"modeling.py": OLD}, (), "modeling.py"),
+        ("import modeling", {"modeling.py": OLD}, ("modeling.py",), ""),
+        ("import modeling", {"modeling.py": "import tensorflow as tf\ntf.function(f)\n"}, (), ""),
+        ("import modeling", {"modeling.py": "x = 1\n"}, (), ""),
+        ("import modeling", {"modeling.py": "x = (\n"}, (), ""),
+        ("from lib import nets", {"lib/__init__.py": "", "lib/nets.py": OLD}, (), "lib/nets.py"),
+        ("from lib.nets import f", {"lib/nets.py": OLD}, (), "lib/nets.py"),
+        ("import lib", {"lib/__init__.py": OLD}, (), "lib/__init__.py"),
+        ("import modeling", {}, (), ""),
+    ],
+)
+def test_an_import_of_a_module_that_stays_of_tensorflow_1_is_marked(
+    tmp_path, line, files, given, marked
+):
+    files = {**files, "main.py": f"import tensorflow as tf\n{line}\ntf.logging.info('x')\n"}
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    found = {
+        one.path: one for one in tree.migrate([str(tmp_path / n) for n in ("main.py", *given)])
+    }
+    after = found[str(tmp_path / "main.py")].after.decode().replace("\n#   ", " ")
+    assert ("TODO(tpucompat TPU427)" in after) is bool(marked)
+    assert f"→ tpucompat migrate {marked}\n{line}\n" in after or not marked

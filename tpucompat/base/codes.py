@@ -943,10 +943,11 @@ CODES: dict[str, Code] = {
         "When the script completes, run it without --smoke.",
     ),
     "TPU427": Code(
-        "An installed package targets TensorFlow 1",
+        "An imported package or module targets TensorFlow 1",
         "The package uses tf.contrib, or dates from the TensorFlow 1 era and does not support later "
-        "releases.",
-        "Nothing; the package sees the old names, as the script does. A newer release may not need them.",
+        "releases. In a TODO of `tpucompat migrate`: a module beside the script, which was not migrated.",
+        "With `tpucompat run` nothing: the package sees the old names, as the script does. Migrate a "
+        "module with the script: `tpucompat migrate script.py module.py`.",
     ),
     "TPU428": Code(
         "An installed package uses a removed TensorFlow name",

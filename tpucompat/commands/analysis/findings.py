@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from types import MappingProxyType
 from typing import Iterator, Mapping, NamedTuple
 
 from tpucompat.base import codes
@@ -77,6 +78,8 @@ class Module(NamedTuple):
     renamed: frozenset[str] = frozenset()
     #: Modules of its program that it imports -> what the names in them stand for.
     given: Mapping[str, Scope] = NOTHING_GIVEN
+    #: Modules beside it that it imports, and that are not migrated with it -> their files.
+    left: Mapping[str, str] = MappingProxyType({})
 
     @property
     def uses_tpucompat(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS
 from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.analysis.rules import of_calls
 from tpucompat.names import keras1, standalone_keras
 from tpucompat.names.used import Call, constant, keyword
@@ -42,6 +43,27 @@ def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(
                 BEHAVIOURS["package_default"], call.node, call.node, f"{name}={value}", below
             )
+
+
+def rate_beside_settings(finder: Finder, name: str, call: ast.Call) -> object:
+    """The package's rate of ``Adagrad(**settings)``, which may give none; None where tf.keras has the same.
+
+    Args:
+      finder: Knows the era of the script.
+      name: The full name of the class.
+      call: What makes the optimizer.
+    """
+    below = below_keras(name)
+    signature = declared(finder, Call(name, call, None, False), below)
+    if signature is None or not is_settings(call):
+        return None
+    return signature.defaults.get("lr")
+
+
+def is_settings(call: ast.Call) -> bool:
+    """Whether only a dictionary of a call may have a rate."""
+    words = {word.arg for word in call.keywords}
+    return None in words and not call.args and words.isdisjoint(_RATES)
 
 
 def optimizer_of(word: str) -> str:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 
+#: Methods of models whose calls are rewritten: their arguments, their results, or what they print.
+_REWRITTEN = frozenset(
+    (
+        *("compile", "fit", "evaluate", "predict", "fit_generator", "evaluate_generator"),
+        *("predict_generator", "train_on_batch", "test_on_batch", "save", "save_weights"),
+        *("load_weights",),
+    )
+)
+_OF_CLASSES = re.compile(r"(^|\.)(Model|Sequential)\.\w+$")
+
+
 def differences(finder: Finder) -> Iterator[Difference]:
-    """Each call with ``training`` or a number by position, and the names that its last arguments need."""
+    """Each call with ``training`` or a number by position, and methods that are called by other names."""
+    if finder.early:
+        yield from _bound(finder)
     own = _own(finder)
     if not own:
         return
@@ -27,6 +41,19 @@ def differences(finder: Finder) -> Iterator[Difference]:
             names = _names(node, *found) if len(found) == 1 else []
             if names:
                 yield Difference(table.BEHAVIOURS["positional"], node, node, ",".join(names))
+
+
+def _bound(finder: Finder) -> Iterator[Difference]:
+    """Methods of models that are values: ``train = model.fit``, and ``partial(Model.compile, loss='mse')``."""
+    called = {id(call.func) for call in indexes.nodes(finder, ast.Call)}
+    asked = {id(node.value) for node in indexes.nodes(finder, ast.Attribute)}
+    for node in indexes.nodes(finder, ast.Attribute):
+        if node.attr not in _REWRITTEN or id(node) in called or id(node) in asked:
+            continue
+        name = below_keras(finder.values.used.get(id(node), ""))
+        is_method = finder._is_model(node.value) or _OF_CLASSES.search(name) is not None
+        if is_method and isinstance(node.ctx, ast.Load) and id(node) not in finder.names.own:
+            yield Difference(table.BEHAVIOURS["bound_method"], node)
 
 
 def _own(finder: Finder) -> dict[str, tuple[str, ...]]:

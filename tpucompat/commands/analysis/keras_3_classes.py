@@ -92,7 +92,7 @@ def _of_call(
                 continue
             is_beside = one.node is not node or one.row.how in _BESIDE
             is_common = is_known and is_beside and all(mark in other for other in each)
-            if one.row.how == _IN_PLACE:
+            if one.row.how == _IN_PLACE or (is_partial and one.node is node and len(each) == 1):
                 yield one
             elif (
                 not is_common and one.node is node and _is_written_out(finder, classes[number], one)
@@ -138,7 +138,8 @@ def _of_class(
             one._replace(node=made) if one.row.how == _IN_PLACE else one
         )
         for one in found
-        if id(one.node) in given or not is_partial
+        # What a later call gives takes the place of what is given here.
+        if id(one.node) in given or not is_partial or one.row.how in (_IN_PLACE, *_OMITTED)
     }
 
 

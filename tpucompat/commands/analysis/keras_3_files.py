@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LOADABLE = (".keras", ".h5", ".hdf5")
 
 
+#: The functions for names of files that migrate writes.
+_WRITTEN = frozenset(("model_file", "weights_file", "saved_model_file", "saved_weights_file"))
 #: What shows that a name is made of parts; of a sum, the last one is seen.
 _PARTS = re.compile(r"[%{]|^\.")
 
@@ -124,14 +126,41 @@ def differences(finder: Finder) -> Iterator[Difference]:
             row = table.BEHAVIOURS[rule]
             row = row if text in wrong or rule in saved else row._replace(how="")
             yield Difference(row, path, call, "either" if is_alike else "load", uncertain=unseen)
-        elif rule == "model_file" and text not in made and str(text).endswith((".h5", ".hdf5")):
+        elif rule == "model_file" and not saves and _may_be_old(finder, path, made):
             yield Difference(table.BEHAVIOURS["old_model"], path, call, "load")
     yield from attributes(finder)
+    yield from _architectures(finder)
     plain = [(str(text), rule) for text, _, _, rule, saves in files if saves and _is_plain(text)]
     folders = {text for text, rule in plain if rule == "model_file"}
     has_checkpoints = any(rule == "weights_file" for _, rule in plain)
     for one in finder.names.calls:
         yield from _looks(finder, one, folders, has_checkpoints)
+
+
+def _may_be_old(finder: Finder, path: ast.expr, made: set[str | None]) -> bool:
+    """Whether a file may hold a whole model that Keras 2 saved.
+
+    Args:
+      finder: Knows what names stand for.
+      path: The name of the file that is loaded.
+      made: How the names of the models end that the script saves; None where that is unknown.
+    """
+    text = finder.text_of(path)
+    if text is not None:
+        return text not in made and text.endswith((".h5", ".hdf5"))
+    given = {finder.text_of(one) for one in finder.values.given(path)} - {None}
+    if not finder.early or finder.module.renamed or None in made:
+        return False
+    return not given & made if given else not made
+
+
+def _architectures(finder: Finder) -> Iterator[Difference]:
+    """Models in JSON, in a script that writes none."""
+    if not finder.early or indexes.has_call(finder.names, ".to_json", ".to_yaml"):
+        return
+    for call in finder.names.calls:
+        if below_keras(call.name) == "models.model_from_json":
+            yield Difference(table.BEHAVIOURS["old_architecture"], call.node, call.node)
 
 
 def attributes(finder: Finder) -> Iterator[Difference]:
@@ -236,7 +265,7 @@ def _arguments(finder: Finder) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]
             path = argument(call.node, 0, "filepath")
             if constant(argument(call.node, 4, "save_weights_only")):
                 rule = "weights_file"
-        written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
+        written = isinstance(path, ast.Call) and key(path.func) in _WRITTEN
         if path is None or written:
             continue
         is_export = rule == "model_file" and finder.text_of(path) in finder.exported

@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import indexes
+from tpucompat.commands.analysis import indexes, keras_1_rules
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, Difference
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
@@ -54,13 +54,16 @@ def _of_settings(finder: Finder) -> Iterator[Difference]:
         if not (settings or words) or key(call.func) in WRAPPERS:
             continue
         is_old = any(_is_old(finder, one) for one in settings)
-        if is_class(finder.values.called.get(id(call), "")) or _gives_class(finder, call.func):
-            # The words that are written out have rows of their own.
+        name = finder.values.called.get(id(call), "")
+        rate = keras_1_rules.rate_beside_settings(finder, name, call)
+        if is_class(name) or _gives_class(finder, call.func):
+            # Where there are no settings, the words have rows of their own.
             is_found = is_old or any(_is_unseen(finder, one) for one in settings)
+            is_found = is_found or bool(rate or (words and settings))
         else:
             is_found = bool(words or is_old) and _is_chosen(finder, call.func)
         if is_found:
-            yield Difference(row, call, call, "settings")
+            yield Difference(row, call, call, str(rate or ""))
 
 
 def old_names(settings: ast.AST, call: Call) -> Iterator[Difference]:

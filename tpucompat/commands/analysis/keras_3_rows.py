@@ -1229,6 +1229,18 @@ BEHAVIOURS: Mapping[str, Row] = {
             "Keras 3 cannot load most whole models that Keras 2 saved; tpucompat convert-checkpoint old.h5 "
             "old.keras makes them its own."
         ),
+        keras_2=True,
+    ),
+    "old_architecture": Row(
+        "model_from_json(old_text)",
+        "load_model('old.keras'), or the layers in the script",
+        "",
+        FILE,
+        (
+            "Keras 3 cannot read most architectures that Keras 2 wrote. Save the whole model with "
+            "Keras 2 (model.save('old.h5')); tpucompat convert-checkpoint old.h5 old.keras makes it its own."
+        ),
+        keras_2=True,
     ),
     "learning_rate": Row(
         "optimizer.lr",
@@ -1447,6 +1459,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "steps",
         REFUSED,
         "Keras 3 requires an integer.",
+    ),
+    "bound_method": Row(
+        "train = model.fit, partial(model.fit, …)",
+        "model.fit(…) where it is called",
+        "",
+        BEHAVIOUR,
+        "Its arguments are given elsewhere, and may not be those of Keras 3, which has other defaults too.",
     ),
     "fit_function": Row(
         "tpu_model.fit(input_function)",

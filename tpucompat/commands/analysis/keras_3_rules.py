@@ -207,22 +207,44 @@ def is_function(finder: Finder, node: ast.AST) -> bool:
     One that requires arguments is that of an Estimator, which gives it ``params``.
     A generator does not return a Dataset.
     """
-    if isinstance(node, ast.Name):
-        function = finder.names.functions.get(node.id)
+    name = key(node)
+    function = finder.names.functions.get(
+        name[len("self.") :] if name.startswith("self.") else name
+    )
+    if function is not None:
         return (
-            function is not None
-            and not finder.values.kind(node)
+            not finder.values.kind(node)
+            and not getattr(function.node, "decorator_list", None)  # a property, for example
             and _requires_nothing(function.node)
             and not _yields(finder, function.node)
         )
-    is_partial = isinstance(node, ast.Call) and key(node.func).rpartition(".")[2] == "partial"
-    return is_partial or (isinstance(node, ast.Lambda) and _requires_nothing(node))
+    if isinstance(node, ast.Call):
+        return key(node.func).rpartition(".")[2] == "partial" or _returns_functions(finder, node)
+    return isinstance(node, ast.Lambda) and _requires_nothing(node)
+
+
+def _returns_functions(finder: Finder, call: ast.Call) -> bool:
+    """Whether all that a function of the file returns are functions: ``fit(make_input_fn(8))``."""
+    name = key(call.func)
+    function = finder.names.functions.get(
+        name[len("self.") :] if name.startswith("self.") else name
+    )
+    if function is None or _yields(finder, function.node):
+        return False
+    inner = [one for one in walk(function.node) if isinstance(one, _FUNCTIONS)][1:]
+    below = {id(one) for made in inner for one in walk(made) if one is not made}
+    own = [one for one in indexes.returned(finder, function.node) if id(one) not in below]
+    return bool(own) and all(is_function(finder, one) for one in own)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _requires_nothing(function: Any) -> bool:
     arguments = function.args
-    taken = len(getattr(arguments, "posonlyargs", [])) + len(arguments.args)
-    return taken == len(arguments.defaults) and None not in arguments.kw_defaults
+    names = [*getattr(arguments, "posonlyargs", []), *arguments.args]
+    taken = len(names) - (bool(names) and names[0].arg == "self")
+    return taken <= len(arguments.defaults) and None not in arguments.kw_defaults
 
 
 @of_calls(".fit")

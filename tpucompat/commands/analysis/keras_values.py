@@ -11,6 +11,7 @@ import functools
 import re
 from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
+from tpucompat.commands.analysis import compiled_models
 from tpucompat.commands.analysis.bindings import Bindings, columns
 from tpucompat.commands.analysis.bindings import key as key
 from tpucompat.names.used import Names, children, walk
@@ -134,10 +135,10 @@ class Values:
             before = sum(map(len, self._kinds.values())) + sum(map(len, self._returns.values()))
             for scope, target, value, how in self._pairs:
                 self._assign(scope, target, value, how)
-            if before == sum(map(len, self._kinds.values())) + sum(
-                map(len, self._returns.values())
-            ):
+            if before == sum(map(len, (*self._kinds.values(), *self._returns.values()))):
                 break
+        for scope, target in compiled_models.find(self, names):
+            self._add(scope, target, {MODEL}, None)
         self._told = {}
 
     def _walk(self, node: ast.AST, scope: tuple[int, ...], function: str) -> None:

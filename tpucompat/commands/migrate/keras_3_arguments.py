@@ -116,7 +116,7 @@ def _decaying(self: Rewriter, call: ast.Call, decay: ast.expr) -> bool:
 
 
 def _settings(self: Rewriter, one: Difference) -> bool:
-    """``Adam(**settings)`` -> ``optimizer_with(Adam, **settings)``"""
+    """``Adam(**settings)`` -> ``optimizer_with(Adam, **settings)``, with the rate of none"""
     call = one.call
     if call is None or not self.define("decaying", written.DECAYING):
         return False
@@ -127,6 +127,9 @@ def _settings(self: Rewriter, one: Difference) -> bool:
     opening = text.text.find("(", text.span(call.func)[1], end)
     text.replace(start, start, "optimizer_with(")
     text.replace(opening, opening + 1, ", ")
+    given = next((word.value for word in call.keywords if word.arg is None), None)
+    if one.name and given is not None:
+        self.wrap(given, f"{{'learning_rate': {one.name}, **", "}")
     return True
 
 

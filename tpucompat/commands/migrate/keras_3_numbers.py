@@ -265,8 +265,12 @@ def _partial(self: Rewriter, one: Difference) -> bool:
     """``make = LSTM`` -> ``make = functools.partial(LSTM, recurrent_activation=hard_sigmoid)``"""
     if "hard_sigmoid" in one.name and not self.define("hard_sigmoid", written.HARD_SIGMOID):
         return False
+    alike = [each for each in self.found if each.row.how == "partial" and each.node is one.node]
+    if one is not alike[0]:
+        return True
+    words = ", ".join(dict.fromkeys(each.name for each in alike))
     partial = self.context.local("functools.partial")
-    return self.wrap(one.node, f"{partial}(", f", {one.name})")
+    return self.wrap(one.node, f"{partial}(", f", {words})")
 
 
 def _behind(self: Rewriter, one: Difference, words: str) -> bool:

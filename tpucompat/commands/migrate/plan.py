@@ -33,6 +33,7 @@ from tpucompat.commands.migrate import (
     keras,
     keras_3,
     keras_v1,
+    left_modules,
     library_members,
     methods,
     notebook_text,
@@ -236,10 +237,7 @@ def migrate(
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe, version)
     way = _rewrite(context, together, with_loop, keras_2, homes or {})
-    changed = context.finish() if way != NOTHING else {}
-    for cell in changed:
-        if tpu_connections.is_python(context, cell):
-            changed[cell] = tpu_connections.without_checks(changed[cell])
+    changed = _finished(context) if way != NOTHING else {}
     beside = {}
     if way not in (NOTHING, COMPATIBLE):
         for name in contrib_modules.modules(context):
@@ -258,6 +256,16 @@ def migrate(
     changes = record.changes(context) if changed else []
     uses = record.uses(context, way == COMPATIBLE)
     return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
+
+
+def _finished(context: Context) -> dict[int, str]:
+    """The new texts of the units that change."""
+    left_modules.mark(context)
+    changed = context.finish()
+    for cell in changed:
+        if tpu_connections.is_python(context, cell):
+            changed[cell] = tpu_connections.without_checks(changed[cell])
+    return changed
 
 
 class _Way(NamedTuple):

@@ -22,6 +22,7 @@ from tpucompat.commands.migrate import (
     compat_v1,
     contrib_modules,
     estimators,
+    left_modules,
     loop_parts,
     plan,
     record,
@@ -126,10 +127,7 @@ def _programs(
     unsafe: bool,
     version: int,
 ) -> Iterator[Result]:
-    imports = Imports([module for module in modules if not module.source.is_notebook])
-    _take_names(imports)
-    _take_eras(imports)
-    _take_models(imports)
+    imports = _imports(modules)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
     trainers = {path for path, one in contexts.items() if estimators.makes_trainer(one)}
     of_trainers = imports.reached(trainers)
@@ -175,9 +173,21 @@ def _programs(
     settled = functools.partial(_settled, unsafe=unsafe, version=version)
     for module in modules:
         if module.source.is_notebook:
+            module = module._replace(left=left_modules.find(module, imports.paths))
             yield _as_spelled(
                 spelled.get(os.path.abspath(module.source.path)), settled(module), settled
             )
+
+
+def _imports(modules: Sequence[findings.Module]) -> Imports:
+    """The files that are not notebooks, told what they need to know of each other."""
+    imports = Imports([module for module in modules if not module.source.is_notebook])
+    _take_names(imports)
+    _take_eras(imports)
+    _take_models(imports)
+    for path, module in imports.paths.items():
+        imports.paths[path] = module._replace(left=left_modules.find(module, imports.paths))
+    return imports
 
 
 def _as_spelled(
