@@ -15,7 +15,9 @@ from tpucompat.idioms import estimator as _estimator
 
 _api = _estimator.api
 _canned = "tensorflow_estimator.python.estimator.canned."
-_heads = _estimator.load(_canned + "head")
+_heads: Any = _estimator.load(_canned + "head")
+_Head: Any = _heads._Head
+_RegressionHead: Any = _heads._RegressionHeadWithMeanSquaredErrorLoss
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 
@@ -62,7 +64,7 @@ def multi_label_head(
     return _MultiLabel(today, loss_reduction)
 
 
-class _MultiLabel(_heads._RegressionHeadWithMeanSquaredErrorLoss):  # type: ignore[misc]
+class _MultiLabel(_RegressionHead):
     """See :func:`multi_label_head`: a regression to probabilities with another loss and other metrics."""
 
     def __init__(self, today: Any, loss_reduction: str) -> None:
@@ -159,7 +161,7 @@ def multi_head(heads: Sequence[Any], head_weights: Sequence[float] | None = None
     return _Several(_api.MultiHead(tuple(heads), tuple(head_weights) if head_weights else None))
 
 
-class _Several(_heads._Head):  # type: ignore[misc]
+class _Several(_Head):
     """See :func:`multi_head`."""
 
     def __init__(self, today: Any) -> None:
