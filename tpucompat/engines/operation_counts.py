@@ -353,6 +353,17 @@ def _batch_normalization(arguments: Arguments) -> More:
     return More(after=2 if training else 1)
 
 
+def _halved_normalization(arguments: Arguments) -> More:
+    """1.15 casts what it normalizes halves by, where 2.x casts the results alone."""
+    layer, training = arguments["self"], arguments["training"]
+    if layer.fused or arguments["inputs"].dtype not in (tensorflow.float16, tensorflow.bfloat16):
+        return More()
+    if tensorflow.is_tensor(training):
+        training = tensorflow.get_static_value(training)
+    computes = training is None or bool(training)
+    return More(after=int(layer.center) + int(layer.scale) + int(computes))
+
+
 def _keras_dropout(arguments: Arguments) -> More:
     """1.15 asks for the learning phase, and makes the shape of the noise, also where nothing is dropped."""
     layer, inputs, training = (arguments[name] for name in ("self", "inputs", "training"))
@@ -544,6 +555,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_dense": _always(after=-4),
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_sparse": _always(after=-4),
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
+    "keras:BatchNormalization.call": _halved_normalization,
     "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
     "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
     "keras/backend:resize_images": _enlarged_images,
