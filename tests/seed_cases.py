@@ -369,6 +369,23 @@ CASES = {
     "batch norm, not fused": lambda tf: tf.layers.batch_normalization(
         _input(tf, None, 8, 8, 1), training=True, fused=False
     ),
+    **{
+        f"batch norm of {dtype}, {kind}": lambda tf, dtype=dtype, words=words: (
+            tf.layers.batch_normalization(
+                _input(tf, None, 8, 8, 1, dtype=dtype), fused=False, **words
+            )
+        )
+        for dtype in ("float16", "bfloat16")
+        for kind, words in (
+            ("training", {"training": True}),
+            ("not training", {"training": False, "scale": False}),
+        )
+    },
+    "batch norm of float16, fed": lambda tf: tf.layers.batch_normalization(
+        _input(tf, None, 8, 8, 1, dtype="float16"),
+        training=_input(tf, dtype="bool"),
+        fused=False,
+    ),
     "batch norm, no scale": lambda tf: tf.layers.batch_normalization(
         _input(tf, None, 8, 8, 1), training=True, scale=False, center=False
     ),

@@ -33,9 +33,10 @@ OTHERWISE = {
         "2.x makes the constants for scale and center at each call of a layer, 1.15 once",
     ),
 }
-OF_RESOURCES = {
-    "batch norm, rank 2, fed": "a conditional looks at what it returns, not at what it reads: no Switch",
-}
+OF_RESOURCES = dict.fromkeys(
+    ("batch norm, rank 2, fed", "batch norm of float16, fed"),
+    "a conditional looks at what it returns, not at what it reads: no Switch",
+)
 
 OF_2_18_AND_2_19 = {
     "saturate_cast, of one side": "raises there: NumPy 2 takes no 2**64 - 1 for a C long (math_ops.py)",

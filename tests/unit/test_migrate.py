@@ -5701,3 +5701,63 @@ def test_a_training_whose_errors_are_caught_is_no_question_of_what_is_installed(
         """)
     assert ("model.fit(StepsOf(" in after) == is_rewritten
     assert ("model.fit_generator(" in after) != is_rewritten
+
+
+@pytest.mark.parametrize(
+    "use, marked",
+    [
+        ("base.layers[:100]", True),
+        ("base.layers[n:]", True),
+        ("tf.keras.Model(base.input, x).layers[5]", True),
+        ("enumerate(base.layers)", True),
+        ("base.get_layer(index=3)", True),
+        ("base.get_layer('Conv1_pad')", True),
+        ("base.layers[-20:]", False),
+        ("base.layers[0]", False),
+        ("base.get_layer('Conv1')", False),
+        ("model.layers[1]", False),
+    ],
+)
+def test_places_of_layers_of_mobile_nets_are_marked(use, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        base = tf.keras.applications.MobileNetV2(weights=None, include_top=False)
+        model = tf.keras.Sequential([base])
+        print({use})
+        """)
+    assert ("TODO(tpucompat TPU514): MobileNetV2().layers[:100]" in after) == marked
+
+
+@pytest.mark.parametrize(
+    "made, place, marked",
+    [
+        ("MobileNet()", -6, True),
+        ("MobileNet(include_top=False)", -6, False),
+        ("ResNet50()", 6, False),
+        ("InceptionResNetV2()", 6, False),
+    ],
+)
+def test_places_from_the_end_of_a_mobile_net_are_marked_with_its_top(made, place, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        print(tf.keras.applications.{made}.layers[{place}])
+        """)
+    assert ("TODO(tpucompat TPU514)" in after) == marked
+
+
+@pytest.mark.parametrize(
+    "made, marked",
+    [
+        ("MobileNet(input_shape=(101, 128, 3))", True),
+        ("MobileNet(input_shape=(None, None, 3))", True),
+        ("MobileNetV2(input_shape=(101, 101, 3))", False),
+        ("MobileNetV2(input_shape=(None, None, 3))", True),
+        ("MobileNet(input_shape=(128, 128, 3))", False),
+    ],
+)
+def test_sides_that_mobile_nets_pad_differently_are_marked(made, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        base = tf.keras.applications.{made}
+        """)
+    assert ("TODO(tpucompat TPU514): MobileNet(input_shape=" in after) == marked

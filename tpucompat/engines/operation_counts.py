@@ -340,17 +340,25 @@ def _transposed_convolution(arguments: Arguments) -> More:
     return More(after=known * (4 + length - 1))
 
 
+def _static(value: Any) -> Any:
+    return tensorflow.get_static_value(value) if tensorflow.is_tensor(value) else value
+
+
 def _batch_normalization(arguments: Arguments) -> More:
     """1.15 gives a training step two empty constants for the moving averages, and each call its momentum."""
-    layer, training = arguments["self"], arguments["training"]
-    if tensorflow.is_tensor(training):
-        training = tensorflow.get_static_value(training)
-    if training is None:
-        # In the conditional each moving average is switched, and a resource is read.
-        return More(after=0 if references.includes(layer.moving_mean) else -2)
-    if training and not references.includes(layer.moving_mean):
-        return More()
-    return More(after=2 if training else 1)
+    training = _static(arguments["training"])
+    includes = references.includes(arguments["self"].moving_mean)
+    # In the conditional each moving average is switched, and a resource is read.
+    switched = 0 if includes else -2
+    return More(after=switched if training is None else 2 * includes if training else 1)
+
+
+def _halved_normalization(arguments: Arguments) -> More:
+    """1.15 casts what it normalizes halves by, where 2.x casts the results alone."""
+    layer, training = arguments["self"], _static(arguments["training"])
+    is_half = arguments["inputs"].dtype in (tensorflow.float16, tensorflow.bfloat16)
+    casts = layer.center + layer.scale + (training is None or bool(training))
+    return More(after=0 if layer.fused else int(casts * is_half))
 
 
 def _keras_dropout(arguments: Arguments) -> More:
@@ -544,6 +552,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_dense": _always(after=-4),
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_sparse": _always(after=-4),
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
+    "keras:BatchNormalization.call": _halved_normalization,
     "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
     "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
     "keras/backend:resize_images": _enlarged_images,

@@ -1597,6 +1597,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         "TensorFlow 1 added a layer for each operation of the tensor, behind the others.",
         tf1=True,
     ),
+    "application_layers": Row(
+        "MobileNetV2().layers[:100]",
+        "",
+        "",
+        BEHAVIOUR,
+        "TensorFlow up to 2.3 had the layer Conv1_pad (MobileNet: conv1_pad and reshape_1), so that the layers "
+        "after it had other places; it named last layers fc1000, probs, Logits and act_softmax.",
+    ),
+    "application_sides": Row(
+        "MobileNet(input_shape=(101, 101, 3))",
+        "",
+        "",
+        BEHAVIOUR,
+        "TensorFlow up to 2.3 padded below and to the right alone, Keras 3 an odd side before too.",
+    ),
     "metric_function": Row(
         "tf.keras.metrics.get('mae')",
         "metric_function('mae'), a function added to the script",

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from tpucompat.names.rows import Gone, Moved, Package, Row
+from tpucompat.names.rows import Gone, Moved, Package, Row, StandIn
 
-_MULTI_HEAD = Gone(
-    "TPU101",
-    "TensorFlow 2 removed the version 1 multi-label heads together with tf.contrib.",
-    "Use tf.estimator.MultiHead and tf.estimator.MultiLabelHead, the version 2 heads.",
-)
 _TOWERS = Gone(
     "TPU101",
     "TensorFlow 2 removed multi-GPU towers together with tf.contrib.",
@@ -40,8 +35,10 @@ ROWS: dict[str, Row] = {
     ),
     # In tf.estimator itself, not in its experimental part.
     "contrib.estimator.add_metrics": Moved("tpucompat.idioms.estimator:api.add_metrics"),
-    "contrib.estimator.multi_head": _MULTI_HEAD,
-    "contrib.estimator.multi_label_head": _MULTI_HEAD,
+    **{
+        "contrib.estimator." + name: StandIn("tpucompat.contrib.estimator_heads:" + name)
+        for name in ("multi_head", "multi_label_head")
+    },
     "contrib.estimator.replicate_model_fn": _TOWERS,
     "contrib.estimator.TowerOptimizer": _TOWERS,
     "contrib.estimator.RNNClassifier": _RNN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpucompat.names.rows import Moved, Package, Row, StandIn
-from tpucompat.names.tables.keras import COMMON
+from tpucompat.names.tables.keras import COMMON, EARLY_APPLICATIONS
 
 ERA = "tf2"
 
@@ -24,6 +24,7 @@ _MIXED_PRECISION = ("LossScaleOptimizer", "Policy", "global_policy", "set_policy
 
 ROWS: dict[str, Row] = {
     **COMMON,
+    **EARLY_APPLICATIONS,
     "keras.backend.tf": Moved("tpucompat.v2"),
     # 2.11 (RELEASE.md) put other optimizers behind these names, which know no `lr`, `decay`,
     # `get_weights` or `_resource_apply_dense`; those of before are in `optimizers.legacy`.

@@ -6,6 +6,8 @@ source package holds what scripts took from private modules.
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 ON_TENSORFLOW_1 = True
@@ -55,6 +57,30 @@ _ENGINE = (
     *("{tf}:keras.layers", "{tf}:keras.models", "{tf}:keras.utils", "{keras}.engine"),
     "{tf}:keras",
 )
+
+# Module of keras.applications -> the models whose layers are others today.
+_APPLICATIONS = {
+    "densenet": ("DenseNet121", "DenseNet169", "DenseNet201"),
+    "inception_resnet_v2": ("InceptionResNetV2",),
+    "mobilenet": ("MobileNet",),
+    "mobilenet_v2": ("MobileNetV2",),
+    "mobilenetv2": ("MobileNetV2",),
+    "resnet": ("ResNet50", "ResNet101", "ResNet152"),
+    "resnet50": ("ResNet50",),
+    "resnet_v2": ("ResNet50V2", "ResNet101V2", "ResNet152V2"),
+}
+
+
+def _applications(modules: Iterable[str], models: str) -> dict[str, Row]:
+    return {
+        f"keras.applications{module}.{name}": StandIn(
+            f"tpucompat.standins.keras_applications:{models}.{name}", varies=True
+        )
+        for one in modules
+        for name in _APPLICATIONS[one]
+        for module in ("", "." + one)
+    }
+
 
 _SAVING = "tpucompat.standins.keras_saving"
 
@@ -175,10 +201,23 @@ COMMON: dict[str, Row] = {
     "python.keras._impl.keras": Package(_SAME),
 }
 
+#: Those whose layers are others for scripts of early TensorFlow 2 as well.
+EARLY_APPLICATIONS = _applications(
+    ("inception_resnet_v2", "mobilenet", "mobilenet_v2", "mobilenetv2"), "of_tensorflow_2"
+)
+
 ROWS: dict[str, Row] = {
     **COMMON,
     # Scripts compare it; 2.21's "2.21.0" would come before "2.3" as text.
     "keras.__version__": Constant("2.2.4-tf"),
+    **_applications(_APPLICATIONS, "of_tensorflow_1"),
+    # These took a mode as well.
+    **{
+        f"keras.applications.{name}.preprocess_input": Moved(
+            "{tf}:keras.applications.imagenet_utils.preprocess_input"
+        )
+        for name in ("vgg16", "vgg19")
+    },
     **{
         f"keras.datasets.{name}.load_data": StandIn(
             f"tpucompat.standins.keras_datasets:load_{name}"
