@@ -431,24 +431,13 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
         if symbol != "python.keras":
             return None
         note = "TensorFlow 2.16 removed tensorflow.python.keras in favour of tf.keras."
-        public = _of_engine(rest)
-        found = _other_keras(Fate("TPU205", was, "", note, True, NONE), public or rest)
-        return found and found._replace(was=was + ("." + rest if rest else ""))
+        return _other_keras(Fate("TPU205", was, "", note, True, NONE), symbols.in_keras(rest))
     if isinstance(row, Gone):
         return Fate(row.code, was, "", f"{row.reason} {row.instead}".strip(), False, NONE, rest)
     becomes = _public(row.target) if isinstance(row, Moved) else ""
     if symbol.startswith("python.keras.optimizers."):  # with defaults of their own
         becomes = "tf." + symbol.partition(".")[2]
     return Fate("TPU205", was, becomes or "tpucompat.v1." + symbol, "", True, SAFE, rest)
-
-
-def _of_engine(below: str) -> str:
-    """Where Keras shows a class of its folder ``engine``, whose modules are private; "" for others."""
-    head, _, name = below.rpartition(".")
-    if head.partition(".")[0] != "engine":
-        return ""
-    places = (f"layers.{name}", name)
-    return next((place for place in places if symbols.kind("keras." + place) == "class"), "")
 
 
 def _other_keras(found: Fate, below: str) -> Fate | None:
