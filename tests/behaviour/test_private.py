@@ -587,6 +587,30 @@ def _convolutional_masks():
         session.run(output, {second: np.ones([2, 3, 4, 4, 1])})  # needs no value for the first
 
 
+def _states_start_at_zero():
+    private.start_recurrent_states_at_zero()
+    private.start_recurrent_states_at_zero()
+
+    class Cell(v1.keras.layers.SimpleRNNCell):
+        def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+            return tf.ones([batch_size if inputs is None else tf.shape(inputs)[0], 3], dtype)
+
+    inputs = tf.zeros([2, 4, 5])
+    outputs = [v1.keras.layers.RNN(Cell(3), stateful=kept)(inputs) for kept in (True, False)]
+    lstm = v1.keras.layers.LSTM(3, stateful=True)
+
+    def body(number, _):
+        return number + 1, tf.reduce_sum(lstm(inputs))  # builds its states within the loop
+
+    looped = tf.while_loop(lambda number, _: number < 2, body, [0, 0.0])
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        stateful, stateless = session.run(outputs)
+        assert not stateful.any() and stateless.all()
+        assert session.run(looped) == (2, 0.0)
+    assert [state.shape.as_list() for state in lstm.states] == [[2, 3]] * 2
+
+
 def _states_dropped_together():
     if not hasattr(tf.distribute.Strategy, "run"):
         pytest.skip("came with 2.2")
@@ -1254,6 +1278,7 @@ CHECKS = {
     _xla_context: ["XlaContext", "_xla_control_flow_context"],
     _added_by_layers: ["added_by_layers", "_layers_below"],
     _convolutional_masks: ["forget_masks_of_convolutional_cells"],
+    _states_start_at_zero: ["start_recurrent_states_at_zero"],
     _states_dropped_together: [
         "drop_states_for_all_gates_together",
         "_as_asked_for",

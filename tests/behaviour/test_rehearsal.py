@@ -87,6 +87,20 @@ def test_an_update_in_a_branch_happens_once_and_training_waits_for_it(tmp_path, 
     np.testing.assert_allclose(weight, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("options", [("--cores", "2"), ("--rehearse", "2")])
+def test_what_no_result_of_a_loop_or_a_branch_waits_for_does_not_run(tmp_path, options):
+    """As in TensorFlow 1; a stateful recurrent layer in a loop of the script's leaves such updates."""
+    file, program = tmp_path / "report.json", "updates_in_loops.py"
+    done = run(tmp_path, "--quiet", *options, program=program, arguments=[str(file)])
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(file.read_text()) == {
+        "turns": 3.0,
+        "waited": 6.0,
+        "forgotten": 0.0,
+        "out": 2.0,
+    }
+
+
 @pytest.mark.long
 def test_a_variable_that_nobody_touches_costs_no_time(tmp_path):
     file = tmp_path / "report.json"

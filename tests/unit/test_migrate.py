@@ -147,6 +147,8 @@ def test_names(before, after):
         ("from tensorflow.python.keras.layers import Dense, LSTM as L",
          "from tensorflow.keras.layers import Dense, LSTM as L"),
         ("from tensorflow.python.keras.layers import *", "from tensorflow.keras.layers import *"),
+        ("from tensorflow.python.keras.engine.base_layer import Layer, InputSpec as S",
+         "from tensorflow.keras.layers import Layer, InputSpec as S"),
         ("if x():\n  from tensorflow.contrib import data", "if x():\n  pass"),
         ("import tensorflow.compat.v1 as tf\ntf.log(1)", "import tensorflow.compat.v1 as tf\ntf.log(1)"),
     ],

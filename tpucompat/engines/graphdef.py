@@ -19,6 +19,17 @@ _PLACE_ATTRS = (
     "_XlaMustCompile",
 )
 
+# Where a loop or a conditional names the functions that are its parts.
+_CONDITIONAL = "then_branch", "else_branch"
+_PARTS = {
+    "While": ("cond", "body"),
+    "StatelessWhile": ("cond", "body"),
+    "If": _CONDITIONAL,
+    "StatelessIf": _CONDITIONAL,
+    "Case": ("branches",),
+    "StatelessCase": ("branches",),
+}
+
 #: The operation that knows the replica's number; it has no kernel but a TPU's.
 REPLICA_ID = "XlaReplicaId"
 _NUMBER = "_tpucompat_replica"
@@ -142,6 +153,40 @@ def with_callers(library: Any, names: Iterable[str]) -> set[str]:
         if not more:
             return found
         found |= more
+
+
+def bodies(library: Any, nodes: Iterable[Any]) -> set[str]:
+    """Names of the functions that are run as parts of loops and conditionals, of the nodes or below them."""
+    found: set[str] = set()
+    for node in itertools.chain(nodes, *(function.node_def for function in library.function)):
+        for attr in _PARTS.get(node.op, ()):
+            value = node.attr[attr]
+            found.update(function.name for function in value.list.func or [value.func])
+    return found
+
+
+def leave_out_unused(function: Any) -> bool:
+    """Takes out of a function what neither its results nor its effects need; says whether it did.
+
+    In TensorFlow 1 nothing else of a loop or a branch runs. XLA would run an assignment that is left.
+    """
+    wanted = [node_name(key) for key in function.ret.values()]
+    wanted.extend(getattr(function, "control_ret", {}).values())
+    sources = {node.name: [node_name(key) for key in node.input] for node in function.node_def}
+    found: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found.add(name)
+            wanted.extend(sources.get(name, ()))
+    kept = [node for node in function.node_def if node.name in found]
+    unused = len(kept) < len(function.node_def)
+    if unused:
+        copies = type(function)()
+        copies.node_def.extend(kept)
+        del function.node_def[:]
+        function.node_def.extend(copies.node_def)
+    return unused
 
 
 def rename(nodes: Iterable[Any], library: Any, renamed: Mapping[str, str]) -> None:

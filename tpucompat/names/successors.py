@@ -431,7 +431,7 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
         if symbol != "python.keras":
             return None
         note = "TensorFlow 2.16 removed tensorflow.python.keras in favour of tf.keras."
-        return _other_keras(Fate("TPU205", was, "", note, True, NONE), rest)
+        return _other_keras(Fate("TPU205", was, "", note, True, NONE), symbols.in_keras(rest))
     if isinstance(row, Gone):
         return Fate(row.code, was, "", f"{row.reason} {row.instead}".strip(), False, NONE, rest)
     becomes = _public(row.target) if isinstance(row, Moved) else ""

@@ -26,3 +26,12 @@ def kind(name: str) -> str | None:
 def names() -> Iterable[str]:
     """The names of all symbols, dotted, below ``tensorflow``."""
     return _kinds().keys()
+
+
+def in_keras(below: str) -> str:
+    """Where Keras shows a class of its folder ``engine``, whose modules are private; others as they are."""
+    head, _, name = below.rpartition(".")
+    if head.partition(".")[0] != "engine":
+        return below
+    places = (f"layers.{name}", name)
+    return next((place for place in places if kind("keras." + place) == "class"), below)

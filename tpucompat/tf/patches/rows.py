@@ -144,6 +144,13 @@ ROWS = (
         "A ConvLSTM2D draws its dropout again whenever it is called.",
     ),
     Patch(
+        "tpucompat.tf.private.keras:start_recurrent_states_at_zero",
+        GRAPH,
+        ">=2.0",
+        ("*.RNN.reset_states",),
+        "The states of a stateful recurrent layer start at zero, also if it is built in a TPU's loop.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras:drop_states_for_all_gates_together",
         GRAPH,
         ">=2.2",

@@ -501,6 +501,36 @@ def forget_masks_of_convolutional_cells() -> None:
 
 
 @patches.patch
+def start_recurrent_states_at_zero() -> None:
+    """Lets a stateful recurrent layer start from zeros, and outside the computation it is built in.
+
+    1.15's come from ``K.zeros`` (``RNN.reset_states`` in tensorflow/python/keras/layers/recurrent.py), which
+    leaves loops and computations. Today they are what the cell's ``get_initial_state`` returns where the layer
+    is built: a cell of the script's own may return others, and a computation refuses values from inside.
+    """
+    kind: Any = tf.compat.v1.keras.layers.RNN
+    reset = kind.reset_states
+
+    @functools.wraps(reset)
+    def reset_states(self: Any, states: Any = None) -> None:
+        shape = None if self.input_spec is None else self.input_spec[0].shape
+        batch = None if shape is None else shape[1 if self.time_major else 0]
+        if not self.stateful or not batch or tf.nest.flatten(self.states)[0] is not None:
+            reset(self, states)
+            return
+
+        def zeros(size: Any) -> Any:
+            return tf.compat.v1.keras.backend.zeros(
+                [batch, *tf.TensorShape(size).as_list()], self.dtype
+            )
+
+        made = tf.nest.map_structure(zeros, self.cell.state_size)
+        self.states = made if tf.nest.is_nested(made) else [made]
+
+    patches.replace(kind, "reset_states", left_alone_by_autograph(reset_states))
+
+
+@patches.patch
 def drop_states_for_all_gates_together() -> None:
     """Lets an LSTM and a GRU with ``implementation=2`` drop out their states for all gates by one mask.
 
