@@ -688,6 +688,60 @@ with tf.Session() as sess:
     assert "c is made beside others" in reason_of(unused)
 
 
+MEANS = """\
+import tensorflow as tf
+a = tf.placeholder(tf.float32, [8])
+sums, squares = tf.contrib.tpu.shard(lambda x: (tf.reduce_sum(x), tf.norm(x)), [a], num_shards=4)
+mean = tf.sqrt(tf.reduce_mean(sums, axis=0))
+with tf.Graph().as_default(), tf.Session() as sess:
+  print(sess.run([squares, mean], {a: [1.] * 8}))
+"""
+
+
+def test_what_a_session_computes_of_results_becomes_one_of_them():
+    after = after_of(MEANS)
+    assert (
+        "with_more(program.on_all_cores(lambda x: (tf.reduce_sum(x), tf.norm(x)), [a], shards=4), "
+        in after
+    )
+    assert "lambda sums, squares: [tf.sqrt(tf.reduce_mean(sums, axis=0))])\n" in after
+    assert after.endswith("\nprint(session_loop.chosen(run_shard([1.] * 8), 1, 2))\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tf.sqrt(", "tf.log("),
+        ("axis=0", "keep_dims=True"),
+        ("(sums, axis=0)", "(sums + other)"),
+        ("mean = ", "mean, = "),
+    ],
+)
+def test_what_may_be_something_else_than_of_results_stays(before, after):
+    text = "import numpy\nother = numpy.random.rand()\n" + MEANS.replace(before, after, 1)
+    assert before in MEANS and migrated(text).way == plan.COMPATIBLE
+
+
+def test_a_method_that_is_called_elsewhere_too_stays():
+    text = """\
+import tensorflow as tf
+class Trainer:
+  def __init__(self):
+    self.x = tf.placeholder(tf.float32, [8])
+    self.total, = tf.contrib.tpu.rewrite(self.add, [self.x])
+    self.sess = tf.Session()
+  def add(self, x):
+    return tf.reduce_sum(x)
+  def run(self, x):
+    print(self.sess.run(self.total, {self.x: x}))
+Trainer().run([1.] * 8)
+"""
+    assert "self.run_add = self.program.on_one_core(self.add, [self.x])" in after_of(text)
+    again = text.replace("    print(", "    self.add(x)\n    print(")
+    assert "add is also called outside of the computations" in reason_of(again)
+    assert "give it a function of this file" in reason_of(text + "def add(x): return x\n")
+
+
 @pytest.mark.parametrize(
     "name", ["device_listing", "sharded_linear_regression", "conv_batch_parallel"]
 )

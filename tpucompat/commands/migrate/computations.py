@@ -181,6 +181,8 @@ def plan(context: Context) -> Plan:
             raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
         kind = NAMES[call.name]
+        if method_of(context, argument(call.node, 0, "computation")):
+            raise CannotSee("its function is a method")
         check_function(context, call, by_rows=kind != "rewrite")
         if argument(call.node, 1, "inputs") is None:
             raise CannotSee("it has no inputs")
@@ -347,10 +349,32 @@ def function_of(context: Context, call: Call) -> Function:
         )
         return _returning("its partial", partial, nothing, partial)
     function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
+    function = function or method_of(context, given)
     if function is None:
         what = ast.unparse(given) if given is not None else "none"
         raise CannotSee(f"its function is {what}: give it a function of this file by its name")
     return function
+
+
+def method_of(context: Context, node: ast.AST | None) -> Function | None:
+    """The method that ``self.step`` names, where one class of the file has it; None for something else."""
+    if not isinstance(node, ast.Attribute) or getattr(node.value, "id", "") != "self":
+        return None
+    return methods(context).get(node.attr)
+
+
+@indexes.once
+def methods(context: Context) -> dict[str, Function]:
+    """The methods of all classes, without names that a file has twice."""
+    functions = [one for one in context.nodes if isinstance(one, ast.FunctionDef)]
+    counts = collections.Counter(one.name for one in functions)
+    classes = (one for one in context.nodes if isinstance(one, ast.ClassDef))
+    below = {id(one) for node in classes for one in node.body}
+    return {
+        name: one
+        for name, one in context.names.functions.items()
+        if id(one.node) in below and counts[name] == 1
+    }
 
 
 def _returning(name: str, node: ast.AST, parameters: ast.arguments, value: ast.expr) -> Function:

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import (
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import is_still
-from tpucompat.names.used import argument, walk
+from tpucompat.names.used import Call, argument, walk
 
 #: The names of computations, and where they are defined.
 _ALIASED = {*computations.NAMES} | {name.rpartition(".")[0] for name in computations.NAMES}
@@ -75,8 +75,10 @@ def opened(
     cell = context.cell_of(call.node)
     statement = context.statement(call.node, cell)
     if not isinstance(statement, ast.Assign):
-        statement = computations.block_of(context, call, cell)
-        name: str = statement.items[0].optional_vars.id  # type: ignore[union-attr]
+        statement = _with_graph(context, call, statement) or computations.block_of(
+            context, call, cell
+        )
+        name: str = statement.items[-1].optional_vars.id  # type: ignore[union-attr]
         block: ast.AST = statement
         body = statement.body
     else:
@@ -101,6 +103,21 @@ def opened(
     return Opened(
         cell, call.node, made_by, name, statement, block, body, graph, scopes, naming, seed
     )
+
+
+def _with_graph(context: Context, call: Call, node: Any) -> ast.With | None:
+    """``with tf.Graph().as_default(), tf.Session() as name:``; None for something else."""
+    if not isinstance(node, ast.With) or len(node.items) < 2:
+        return None
+    *others, last = node.items
+    calls = {id(one.node): one.name for one in context.names.calls}
+    is_known = last.context_expr is call.node and isinstance(last.optional_vars, ast.Name)
+    for one in others:
+        made = one.context_expr.func.value if _is_default(one.context_expr) else None  # type: ignore[attr-defined]
+        is_graph = calls.get(id(made)) == "tensorflow.Graph" and one.optional_vars is None
+        is_known = is_known and is_graph
+    can_go = computations.can_go(context.texts[context.cell_of(node)], node)
+    return node if is_known and can_go else None
 
 
 def outer(context: Context, found: Opened) -> list[ast.stmt]:
@@ -167,7 +184,7 @@ def _is_default(node: ast.AST) -> bool:
 
 def opening(found: Opened) -> set[int]:
     """The identities of the nodes that open a Session, its graph and the blocks that go."""
-    made: list[ast.AST] = [found.call]
+    made: list[ast.AST] = [found.call, *getattr(found.statement, "items", ())]
     for one in (found.graph, *found.scopes):
         made += one.items if isinstance(one, ast.With) else [one] if one is not None else []
     return {id(node) for one in made for node in walk(one)}

@@ -16,7 +16,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Call, Function, Use, keyword, walk
+from tpucompat.names.used import Call, Function, Use, argument, keyword, walk
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -85,22 +85,23 @@ def reached(context: Context, calls: list[Call]) -> set[Function]:
     known = {
         name: one for name, one in context.names.functions.items() if id(one.node) not in methods
     }
-    functions = [computations.function_of(context, call) for call in calls]
-    lambdas = [one for one in functions if one not in known.values()]
-    if any(id(one.node) in methods for one in lambdas):
+    waiting = [computations.function_of(context, call) for call in calls]
+    given = (argument(call.node, 0, "computation") for call in calls)
+    if any(
+        id(one.node) in methods and computations.method_of(context, node) is None
+        for one, node in zip(waiting, given)
+    ):
         raise CannotSee("cannot find its function")
-    found = set(lambdas)
-    waiting = [one.node.name for one in functions if one not in lambdas]
-    for one in lambdas:
-        waiting += [name for name in one.names if name in known]
+    found: set[Function] = set()
     while waiting:
-        name = waiting.pop()
-        if name not in known:
-            raise CannotSee("cannot find its function")
-        if known[name] not in found:
-            found.add(known[name])
-            own = bound(known[name].node)
-            waiting += [one for one in known[name].names if one in known and one not in own]
+        function = waiting.pop()
+        if function in found:
+            continue
+        found.add(function)
+        own = bound(function.node)
+        waiting += [known[one] for one in function.names if one in known and one not in own]
+        asked = (computations.method_of(context, one) for one in walk(function.node))
+        waiting += [one for one in asked if one is not None]
     inner = {one for one in known.values() if one.outer in found}
     return found | inner
 
@@ -134,6 +135,9 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
     _check_imports(context, free - known_names)
     stored = dict.fromkeys(free, 0)
     for node in context.nodes:
+        is_given = id(node) in inside or id(node) in given
+        if not is_given and computations.method_of(context, node) in functions:
+            raise CannotSee(f"{node.attr} is also called outside of the computations")  # type: ignore[attr-defined]
         if id(node) in inside or not isinstance(node, ast.Name):
             continue
         if isinstance(node.ctx, ast.Load):

@@ -12,6 +12,7 @@ from tpucompat.commands.migrate import (
     session_attributes,
     session_blocks,
     session_forms,
+    session_functions,
     session_inputs,
     session_plan,
 )
@@ -59,6 +60,8 @@ class Graph:
         #: A name -> the computations that it may stand for.
         self._computations: dict[str, list[Computation]] = {}
         self._outputs: dict[str, tuple[Computation, int]] = {}
+        #: The identity of a computation -> the names of its results, and what else is made of them.
+        self._more: dict[int, tuple[list[str], list[ast.Call]]] = {}
         #: Where a function that is given the Session reads a computation by its own name.
         self._renamed: dict[int, list[Computation]] = {}
         #: What configures the Session: of no effect without it.
@@ -159,7 +162,7 @@ class Graph:
         if from_all is not None:
             parts += [", from_all=", from_all]
         self._replaced.append((node, [*parts, ")"]))
-        name = f"run_{getattr(function, 'id', kind)}"
+        name = f"run_{getattr(function, 'id', getattr(function, 'attr', kind))}"
         self._keep(Computation(node, self._given(inputs), name, []), statement)
 
     def _shard(self, node: ast.Call) -> None:
@@ -220,6 +223,47 @@ class Graph:
         else:
             self._iterate(target.id, value, one)
         self._made.append((statement, one))
+
+    def _extend(self, statement: ast.Assign) -> None:
+        """``mean = tf.reduce_mean(losses)`` of what a computation gives becomes one more of its results."""
+        node, target = statement.value, statement.targets[0]
+        names = [one for one in walk(node) if isinstance(one, ast.Name)]
+        read = [one for one in names if one.id in self._outputs]
+        if not read or not isinstance(node, ast.Call) or not isinstance(target, ast.Name):
+            return
+        (found, *others) = (self._outputs[one.id][0] for one in read)
+        own = self._more.get(id(found.node), ([*found.outputs], []))[0]
+        is_own = all(one.node is found.node for one in others) and {one.id for one in read} <= {
+            *own
+        }
+        is_named = all(one.isidentifier() for one in own)
+        if not is_own or not is_named or not self._is_stateless(node, names):
+            return
+        self._more.setdefault(id(found.node), (own, []))[1].append(node)
+        self._outputs[target.id] = (found, len(found.outputs))
+        found.outputs.append(target.id)
+        self._dropped.append(statement)
+
+    def _is_stateless(self, node: ast.AST, names: list[ast.Name]) -> bool:
+        """Whether an expression only calls functions that TensorFlow 2 has too, with results and numbers."""
+        known = session_functions.uses(self._context)
+        calls = [one for one in walk(node) if isinstance(one, ast.Call)]
+        inside = {id(one) for call in calls for one in walk(call.func)}
+        words = {word.arg for call in calls for word in call.keywords}
+        below = (self._called(call).partition(_TF)[2] for call in calls)
+        is_known = all(one in session_plan.ON_RESULTS for one in below) and words <= {"axis"}
+        return is_known and all(
+            one.id in self._outputs or id(one) in inside | known for one in names
+        )
+
+    def _write_more(self) -> None:
+        """Gives computations the results that are made of theirs."""
+        text = self._context.texts[self._cell]
+        for at, (node, parts) in enumerate(self._replaced):
+            names, made = self._more.get(id(node), ([], []))
+            if made:
+                more = f"lambda {', '.join(names)}: [{', '.join(map(text.source, made))}])"
+                self._replaced[at] = (node, [f"{MODULE}.with_more(", *parts, ", ", more])
 
     def _iterate(self, name: str, table: Any, one: Computation) -> None:
         """``for label, operations in table:`` of a table that has a computation in each row."""

@@ -14,6 +14,32 @@ from tpucompat.names.used import constant, walk
 METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
 #: Their parameters that have a counterpart, or need none: how many shards there are is the strategy's.
 _PARAMETERS = frozenset(("computation", "inputs", "num_shards", "outputs_from_all_shards", "name"))
+#: Functions of ``tf`` that a Session may compute of results, and TensorFlow 2 has by the same names.
+ON_RESULTS = frozenset(
+    (
+        *("abs", "add", "argmax", "cast", "concat", "divide", "exp", "expand_dims", "identity"),
+        *(
+            "maximum",
+            "minimum",
+            "multiply",
+            "reduce_all",
+            "reduce_any",
+            "reduce_max",
+            "reduce_mean",
+        ),
+        *(
+            "reduce_min",
+            "reduce_prod",
+            "reduce_sum",
+            "reshape",
+            "round",
+            "sqrt",
+            "square",
+            "squeeze",
+        ),
+        *("stack", "subtract", "transpose"),
+    )
+)
 #: Others -> what one does without them.
 _NEXT = {
     "device_assignment": ": leave it out, and the strategy takes all cores",

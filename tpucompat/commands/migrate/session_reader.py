@@ -59,6 +59,8 @@ class Reader(Graph):
         calls = [call for call in self._context.names.calls if computations.is_computation(call)]
         for call in calls:
             self._compute(call, before)
+        for statement in before:
+            self._extend(statement)
         reached = session_functions.reached(self._context, calls)
         makes = session_functions.check(
             self._context, reached, self._steps.keys() | self._aliases.keys()
@@ -80,6 +82,7 @@ class Reader(Graph):
         self._check_state(makes)
         self._check_names()
         shared = self._shares(calls, makes)
+        self._write_more()
         handled = self._handled(reached)
         naming = session_plan.identities(one.items[0] for one in self._session.naming)
         session_functions.check_around(self._context, reached, handled | naming)

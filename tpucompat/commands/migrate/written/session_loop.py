@@ -307,6 +307,16 @@ class Saver:
         self._program.restore(path)
 
 
+def with_more(compute, function):
+    """A computation with more results, which a function makes of its own."""
+
+    def compute_more(*given):
+        results = compute(*given)
+        return [*results, *(tf.convert_to_tensor(one).numpy() for one in function(*results))]
+
+    return compute_more
+
+
 def chosen(results, *places):
     """Some of a computation's results, in the order of their places."""
     return [results[place] for place in places]
