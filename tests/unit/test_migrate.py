@@ -5763,3 +5763,11 @@ def test_sides_that_mobile_nets_pad_differently_are_marked(made, marked):
         base = tf.keras.applications.{made}
         """)
     assert ("TODO(tpucompat TPU514): MobileNet(input_shape=" in after) == marked
+
+
+def test_tensors_of_a_model_that_may_be_a_sequential_are_asked_of_its_lists():
+    head = "import tensorflow as tf\nn = tf.keras.models.load_model('m.keras')\nprint(n.output)\n"
+    assert "print((n.outputs[0] if len(n.outputs) == 1 else n.outputs))" in migrated(head)
+    # All models that the script makes are of another kind.
+    made = "i = tf.keras.Input((3,))\nm = tf.keras.Model(i, i)\nm.save('m.keras')\n"
+    assert "print(n.output)" in migrated(head.replace("n = ", made + "n = ", 1))

@@ -433,8 +433,8 @@ class Finder:
             kind == keras_values.OPTIMIZER or keras_3_members.says_optimizer(node.value)
         ):
             yield Difference(table.BEHAVIOURS["learning_rate"], node, None, "lr")
-        if kind == keras_values.SEQUENTIAL and node.attr in ("input", "output"):
-            yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
+        if node.attr in ("input", "output"):
+            yield from keras_3_members.of_sequential(self, node, kind)
         if node.attr == "metrics_names" and (self._is_model(node.value) or not kind):
             yield Difference(table.BEHAVIOURS["metrics_names"], node, None, "metrics_names")
         if node.attr == "reset_states" and not kind and self._is_metric(node.value):

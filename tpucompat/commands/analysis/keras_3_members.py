@@ -12,6 +12,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import (
     CALLBACK,
     LAYER,
+    MODEL,
     MODELS,
     OPTIMIZER,
     SEQUENTIAL,
@@ -204,6 +205,22 @@ def _converts(finder: Finder, call: ast.Call) -> bool:
         returned += [value] if isinstance(value, ast.Call) else finder.values.values(value or one)
     called = finder.values.called
     return any(called.get(id(one), "").endswith(".keras_to_tpu_model") for one in returned)
+
+
+#: What gives a model whose class only a file or a text has.
+_LOADS = ("load_model", "model_from_json", "model_from_yaml", "model_from_config")
+
+
+def of_sequential(finder: Finder, node: ast.Attribute, kind: str) -> Iterator[Difference]:
+    """The tensors of a Sequential, or of a loaded model that may be one."""
+    if kind == SEQUENTIAL:
+        yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
+    called = finder.values.called
+    made = (called.get(id(one), "") for one in finder.values.values(node.value))
+    if kind == MODEL and any(one.endswith(_LOADS) for one in made):
+        names = {below_keras(one).rpartition(".")[2] for one in indexes.called_names(finder.names)}
+        if "Sequential" in names or "Model" not in names:
+            yield Difference(table.BEHAVIOURS["loaded_tensors"], node, None, node.attr + "s")
 
 
 def may_be_input_layer(finder: Finder, node: ast.AST) -> bool:

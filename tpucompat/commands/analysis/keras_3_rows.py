@@ -1080,6 +1080,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         GONE,
         "A Sequential that was never called has only the lists.",
     ),
+    "loaded_tensors": Row(
+        "model.output of a model that was loaded",
+        "model.outputs[0], or model.outputs where there are several",
+        "only",
+        GONE,
+        "It may be a Sequential; one that was never called has only the lists.",
+    ),
     "metrics_of_outputs": Row(
         "compile(metrics=['acc']) of a model with several outputs",
         "metrics=[['acc'] for _ in model.outputs]",

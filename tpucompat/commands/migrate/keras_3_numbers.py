@@ -60,6 +60,16 @@ def _first(self: Rewriter, one: Difference) -> bool:
     return self.rename_attribute(one, one.name + "[0]")
 
 
+def _only(self: Rewriter, one: Difference) -> bool:
+    """``model.output`` -> ``(model.outputs[0] if len(model.outputs) == 1 else model.outputs)``"""
+    if not key(one.node):
+        return False
+    several = f"{key(one.node.value)}.{one.name}"
+    text = self.context.texts[self.context.cell_of(one.node)]
+    text.replace(*text.span(one.node), f"({several}[0] if len({several}) == 1 else {several})")
+    return True
+
+
 def _each_output(self: Rewriter, one: Difference) -> bool:
     """One list of metrics for each output; objects of metrics may not be shared by them."""
     owner: Any = getattr(one.call.func, "value", None) if one.call is not None else None
@@ -372,6 +382,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "by_rows": _by_rows,
     "embedding": _embedding,
     "first": _first,
+    "only": _only,
     "hard_sigmoid_function": _hard_sigmoid_function,
     "quiet": _quiet,
     "by_name": _by_name,
