@@ -193,7 +193,7 @@ def computation(x, y):
     h = tf.layers.dense(x * w, 3, tf.nn.tanh, kernel_initializer=tf.constant_initializer(0.2))
     loss = tf.reduce_mean(tf.square(tf.reduce_sum(h, 1) - y))
     count = tf.train.get_or_create_global_step()
-    train = tf.train.MomentumOptimizer(FLAGS.rate, 0.9).minimize(loss, global_step=count)
+    train = tf.train.AdamOptimizer(FLAGS.rate).minimize(loss, global_step=count)
     with tf.control_dependencies([train]):
       return total + loss
   return training_loop.repeat(3, step, [tf.constant(0.0)])
@@ -222,6 +222,7 @@ def train(until):
 train(6)
 train(12)
 print('loss', sum(name.endswith('.index') for name in os.listdir(FOLDER)))
+print('names', sorted(name for name, _ in tf.train.list_variables(FOLDER)))
 """
 #: Sums of each shard, of which there are more than cores.
 SHARED = """\
@@ -319,9 +320,13 @@ def test_a_session_prints_the_same_without_tpucompat(text, lines, tmp_path):
     assert main(["migrate", "--output", str(folder), str(old)]) == 0
     new = folder / "script.py"
     assert "tpucompat" not in new.read_text().replace("NOTE(tpucompat", "")
-    numbers = []
-    for command in (["-m", "tpucompat", "run", "--exact", "--quiet", old], [new]):
-        numbers.append(_printed([sys.executable, *map(str, command)]))
+    numbers, names = zip(
+        *(
+            _printed([sys.executable, *map(str, command)])
+            for command in (["-m", "tpucompat", "run", "--exact", "--quiet", old], [new])
+        )
+    )
+    assert names[0] == names[1]
     assert len(numbers[0]) == lines and numbers[1] == pytest.approx(numbers[0], rel=1e-5)
 
 
@@ -380,7 +385,7 @@ def test_layers_of_tf_slim_run_without_tpucompat(tmp_path):
     assert "tpucompat" not in new.read_text()
     numbers = []
     for command in (["-m", "tpucompat", "run", "--exact", "--quiet", old], [new]):
-        numbers.append(_printed([sys.executable, *map(str, command)]))
+        numbers.append(_printed([sys.executable, *map(str, command)])[0])
     assert len(numbers[0]) == 3 and numbers[1] == pytest.approx(numbers[0], rel=1e-5)
 
 
@@ -388,4 +393,6 @@ def _printed(command):
     exact = dict(os.environ, TF_ENABLE_ONEDNN_OPTS="0")
     done = subprocess.run(command, capture_output=True, text=True, env=exact)
     assert done.returncode == 0, done.stderr[-2000:]
-    return [float(line.split()[1]) for line in done.stdout.splitlines() if line[:4] == "loss"]
+    lines = done.stdout.splitlines()
+    numbers = [float(line.split()[1]) for line in lines if line[:4] == "loss"]
+    return numbers, [line for line in lines if line[:5] == "names"]

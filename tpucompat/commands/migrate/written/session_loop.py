@@ -52,7 +52,8 @@ def repeat(n, body, inputs=None, name=None):
 
     values = [tf.convert_to_tensor(one) for one in inputs or []]
     if not tf.inside_function():  # in the graph that the variables are made in
-        return once(*values)
+        with v1.get_default_graph().name_scope(None):  # which a loop of TensorFlow 1 leaves
+            return once(*values)
 
     def count(step, *values):
         return [step + 1, *once(*values)]
@@ -331,7 +332,8 @@ def _in_scope(function, scope):
     """Names the variables of a function after the ``tf.compat.v1.variable_scope`` that a program is made in."""
 
     def compute(*values):
-        with v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
+        opened = v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False)
+        with opened, v1.name_scope(scope.original_name_scope):  # for variables of an optimizer
             return function(*values)
 
     return compute if scope.name else function
