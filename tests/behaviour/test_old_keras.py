@@ -124,6 +124,19 @@ checks["columns of a log"] = logged()[0] == "epoch,loss,mean_absolute_error"
 checks["columns of a validation"] = logged(validation_split=0.5)[0].count(",val_") == 2
 checks["numbers of a summary"] = logged()[1] == ["Total params: 2"]
 
+# The losses 1e8 and 1 of two batches: no float32 is their sum.
+zero = Sequential([Dense(1, kernel_initializer="zeros", input_shape=(1,))])
+zero.compile(keras.optimizers.SGD(0.0), loss="mse")
+far = np.ones((2, 1)), np.array([[1e4], [1.0]])
+def drawn():
+    while True:
+        for at in range(2):
+            yield far[0][at : at + 1], far[1][at : at + 1]
+checks["sums of losses"] = [float(sum_of_two) for sum_of_two in (
+    zero.evaluate(*far, batch_size=1, verbose=0), zero.evaluate_generator(drawn(), 2),
+    zero.fit(*far, batch_size=1, verbose=0, validation_data=far).history["val_loss"][0],
+)] == [50000000.5] * 3
+
 # What 1.15.5 prints, and the rate at the end.
 import contextlib, io
 def rated(start, callback, epochs):
@@ -849,7 +862,7 @@ def test_evaluations_and_predictions_show_their_progress(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 60)
+    failed = _checks(tmp_path, SCRIPT, 61)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")
