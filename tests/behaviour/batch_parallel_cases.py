@@ -667,6 +667,33 @@ def variables_that_differ_inside_loops(shards):
 
 
 @case
+def writes_that_nothing_needs_do_not_run_in_loops(shards):
+    """Such is the update of a stateful Keras layer; another write of its variable needs it no more."""
+    x = numbers(8)
+    variables = {name: tf.Variable(1.0, name=name) for name in ("v", "also_trained", "chosen")}
+    v, trained, chosen = variables.values()
+
+    def computation(a):
+        def body(last):
+            old = v + trained + chosen
+            tf.assign(v, tf.reduce_sum(a))
+            tf.assign(trained, tf.reduce_sum(a))
+            tf.cond(last < 9.0, lambda: [tf.assign(chosen, -1.0), last][1], lambda: last)
+            with tf.control_dependencies([old]):
+                train = tf.assign_sub(trained, 0.25)
+            with tf.control_dependencies([train]):
+                return last + old
+
+        return tpu.repeat(2, body, [0.0])
+
+    (got,) = tpu.shard(computation, [tf.constant(x)], num_shards=shards)
+    with session() as sess:
+        same(sess.run(got), [3.0 + 2.75] * shards)
+        same(sess.run(list(variables.values())), [1.0, 0.5, 1.0])
+        same(sess.run(got), [2.5 + 2.25] * shards)
+
+
+@case
 def gradients_are_accumulated_by_cond(shards):
     inputs = [numbers(16, 3), numbers(16, 1)]
 

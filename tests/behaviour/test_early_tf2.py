@@ -352,6 +352,9 @@ K = tf.keras.backend
 def moved(x):
     return K.dot(x[None], K.eye(3))[0] + K.zeros((3,)) + K.ones((3,)) * K.variable([1., 2., 3.])
 tell('dataset', next(iter(tf.data.Dataset.from_tensor_slices(X).map(moved))).numpy().tolist())
+model, plateau = make(), tf.keras.callbacks.ReduceLROnPlateau('loss', 0.9, 1, min_delta=10.)
+model.fit(X, Y, epochs=5, verbose=0, callbacks=[plateau])
+tell('rate', K.get_value(model.optimizer.lr).item())
 print('SILENT')
 make().predict(X)
 make().predict(X, 2, 0)
@@ -369,6 +372,7 @@ def test_arguments_and_private_names_of_early_tf2(tmp_path):
         assert told.pop(name)[0] == pytest.approx([half * 2] * 3, rel=1e-6), name
     for losses in told.pop("truths"):
         assert losses == pytest.approx([half * 2] * 2, rel=1e-6)
+    assert told.pop("rate") == [0.006560999434441328]  # NumPy 1 multiplies the float32 in float64
     assert not told
 
 

@@ -123,6 +123,48 @@ def logged(**options):
 checks["columns of a log"] = logged()[0] == "epoch,loss,mean_absolute_error"
 checks["columns of a validation"] = logged(validation_split=0.5)[0].count(",val_") == 2
 checks["numbers of a summary"] = logged()[1] == ["Total params: 2"]
+
+# The losses 1e8 and 1 of two batches: no float32 is their sum.
+zero = Sequential([Dense(1, kernel_initializer="zeros", input_shape=(1,))])
+zero.compile(keras.optimizers.SGD(0.0), loss="mse")
+far = np.ones((2, 1)), np.array([[1e4], [1.0]])
+def drawn():
+    while True:
+        for at in range(2):
+            yield far[0][at : at + 1], far[1][at : at + 1]
+checks["sums of losses"] = [float(sum_of_two) for sum_of_two in (
+    zero.evaluate(*far, batch_size=1, verbose=0), zero.evaluate_generator(drawn(), 2),
+    zero.fit(*far, batch_size=1, verbose=0, validation_data=far).history["val_loss"][0],
+)] == [50000000.5] * 3
+
+# What 1.15.5 prints, and the rate at the end.
+import contextlib, io
+def rated(start, callback, epochs):
+    net = Sequential([Dense(1, input_shape=(1,))])
+    net.compile(keras.optimizers.SGD(start), loss="mse")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        net.fit(np.ones((4, 1)), np.ones((4, 1)), epochs=epochs, verbose=0, callbacks=[callback])
+    rates = [line.split() for line in printed.getvalue().splitlines() if line]
+    return [(words[1], words[-1]) for words in rates], K.get_value(net.optimizer.lr).item()
+def reducing(start, factor, epochs, **options):
+    options = dict(options, min_delta=10.0)
+    return rated(start, keras.callbacks.ReduceLROnPlateau("loss", factor, 1, 1, **options), epochs)
+checks["rates on a plateau"] = reducing(0.01, 0.9, 5) == ([
+    ("00002:", "0.008999999798834325."), ("00003:", "0.008099999651312828."),
+    ("00004:", "0.007289999350905419."), ("00005:", "0.006560999248176813."),
+], 0.006560999434441328)
+checks["rates and a cooldown"] = reducing(0.2, 0.3, 6, cooldown=2) == ([
+    ("00002:", "0.06000000089406967."), ("00004:", "0.018000000715255735."),
+    ("00006:", "0.00540000032633543."),
+], 0.005400000140070915)
+checks["the lowest rate"] = reducing(0.2, 0.5, 4, min_lr=0.1) == ([
+    ("00002:", "0.10000000149011612."), ("00003:", "0.1."), ("00004:", "0.1."),
+], 0.10000000149011612)
+schedule = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.9, verbose=1)
+checks["a schedule"] = rated(0.1, schedule, 2) == ([
+    ("00001:", "0.09000000134110452."), ("00002:", "0.08100000321865082."),
+], 0.08100000023841858)
+checks["what a schedule is"] = schedule.verbose == 1 and schedule.schedule(0, 1.0) == 0.9
 def named(*names):
     layers = [Dense(2, name=name, use_bias=False, kernel_initializer="ones") for name in names]
     return Sequential([keras.layers.InputLayer((2,)), *layers])
@@ -820,7 +862,7 @@ def test_evaluations_and_predictions_show_their_progress(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 55)
+    failed = _checks(tmp_path, SCRIPT, 61)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")

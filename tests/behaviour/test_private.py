@@ -244,6 +244,21 @@ def _training_loops():
     assert read == [[(4, 2), (4, 1), (4,)]] * 2
 
 
+def _sums_of_losses():
+    """An evaluation sums losses in float64: 1e8 and 1."""
+    before = patches.mark()
+    private.sum_losses_in_float64()
+    try:
+        with tf.Graph().as_default(), v1.Session():
+            layer = v1.keras.layers.Dense(1, kernel_initializer="zeros", input_shape=(2,))
+            model = v1.keras.Sequential([layer])
+            model.compile("sgd", "mse")
+            data = np.ones((2, 2), "float32"), np.array([[1e4], [1.0]], "float32")
+            assert float(model.evaluate(*data, batch_size=1, verbose=0)) == 50000000.5
+    finally:
+        patches.undo(before)
+
+
 def _logs_and_metrics():
     """Logs are numbers of NumPy, and a method of an object is a metric."""
     if tuple(map(int, tf.__version__.split(".")[:2])) < (2, 5):
@@ -1256,6 +1271,7 @@ CHECKS = {
         "_of_tensors",
     ],
     _logs_and_metrics: ["log_numbers_of_numpy", "measure_by_methods"],
+    _sums_of_losses: ["sum_losses_in_float64"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction"],

@@ -165,6 +165,20 @@ def bodies(library: Any, nodes: Iterable[Any]) -> set[str]:
     return found
 
 
+def leave_out_unused_parts(nodes: Iterable[Any], library: Any) -> set[str]:
+    """Takes out of the functions of loops and branches what nothing needs; the names of those that changed."""
+    parts = bodies(library, nodes)
+    functions = [each for each in library.function if each.signature.name in parts]
+    return {each.signature.name for each in functions if leave_out_unused(each)}
+
+
+def rename_changed(nodes: Iterable[Any], library: Any, changed: set[str]) -> None:
+    """Gives changed functions, which are shared by name, other names, and their callers too."""
+    number = fresh_number()
+    renamed = {name: f"{name}_freed_{number}" for name in with_callers(library, changed)}
+    rename(nodes, library, renamed)
+
+
 def leave_out_unused(function: Any) -> bool:
     """Takes out of a function what neither its results nor its effects need; says whether it did.
 

@@ -19,7 +19,14 @@ import tensorflow.compat.v1 as tf
 from tpucompat.base import journal
 from tpucompat.base.errors import BadValueError, UnsupportedGraphError
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import accelerator, graph_walk, observer, partitioned_call, shards
+from tpucompat.engines import (
+    accelerator,
+    graph_walk,
+    graphdef,
+    observer,
+    partitioned_call,
+    shards,
+)
 from tpucompat.tf import private
 
 
@@ -132,8 +139,12 @@ def trace(
             raise
     externals = list(graph.external_captures)
     internals = [tensor.op.name for tensor in graph.internal_captures]
+    graph_def = graph.as_graph_def()
+    # Before accesses are put in order, or another write would wait for one that nothing needs.
+    changed = graphdef.leave_out_unused_parts(graph_def.node, graph_def.library)
+    graphdef.rename_changed(graph_def.node, graph_def.library, changed)
     computation = shards.Computation(
-        graph_def=graph.as_graph_def(),
+        graph_def=graph_def,
         arguments=[tensor.op.name for tensor in arguments],
         captures=internals,
         variables={

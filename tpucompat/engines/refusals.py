@@ -102,6 +102,6 @@ def made_at(graph: Any, operation: str, function: str) -> str:
     """The script's line that made an operation, to be put behind what is said of it."""
 
     sources = Sources(scopes.current().packages)
-    function = re.sub(r"_freed_\d+\Z", "", function)
+    function = re.sub(r"(_freed_\d+)+\Z", "", function)
     line = sources.of_operation(graph, operation, function)
     return f"; created at {line.place}: {line.text}" if line.place else ""

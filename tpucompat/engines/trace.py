@@ -402,18 +402,11 @@ def _clean(nodes: dict[str, Any], library: Any) -> None:
             graphdef.set_inputs(
                 node, [key for key in node.input if not key.startswith("^") or key[1:] in nodes]
             )
-    # Functions are shared by name, so those that change get another name.
-    parts = graphdef.bodies(library, nodes.values())
-    changed: set[str] = set()
+    changed = graphdef.leave_out_unused_parts(nodes.values(), library)
     for function in library.function:
-        name = function.signature.name
-        if name in parts and graphdef.leave_out_unused(function):
-            changed.add(name)
         if sum(_clean_node(node) for node in function.node_def):
-            changed.add(name)
-    number = graphdef.fresh_number()
-    renamed = {name: f"{name}_freed_{number}" for name in graphdef.with_callers(library, changed)}
-    graphdef.rename(nodes.values(), library, renamed)
+            changed.add(function.signature.name)
+    graphdef.rename_changed(nodes.values(), library, changed)
 
 
 def _clean_node(node: Any) -> bool:

@@ -8,6 +8,10 @@ import numpy as np
 import tensorflow
 
 _callbacks: Any = tensorflow.keras.callbacks
+_backend: Any = tensorflow.keras.backend
+
+# What both callbacks print of a rate.
+_RATE = "\nEpoch {:05d}: {} reducing learning rate to {!s}."
 
 
 class CSVLogger(_callbacks.CSVLogger):
@@ -101,6 +105,76 @@ class EarlyStopping(_callbacks.EarlyStopping):
         del logs
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
+
+
+class LearningRateScheduler(_callbacks.LearningRateScheduler):
+    """``tf.keras.callbacks.LearningRateScheduler`` with the line of 1.15 to 2.3 for ``verbose=1``."""
+
+    schedule: Any
+    verbose: int
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Sets the rate of an epoch."""
+        own, verbose = self.schedule, self.verbose
+        rates: list[Any] = []
+
+        def schedule(*given: Any) -> Any:
+            rates.append(own(*given))
+            return rates[-1]
+
+        self.schedule, self.verbose = schedule, 0
+        try:
+            super().on_epoch_begin(epoch, logs)
+        finally:
+            self.schedule, self.verbose = own, verbose
+        if verbose > 0:
+            print(_RATE.format(epoch + 1, "LearningRateScheduler", rates[-1]))
+
+
+class ReduceLROnPlateau(_callbacks.ReduceLROnPlateau):
+    """``tf.keras.callbacks.ReduceLROnPlateau`` that multiplies and compares Python floats, as 1.15 did.
+
+    Later ones take the rate as it is, a float32, and NumPy 2 multiplies it in float32. They round ``min_lr``,
+    too; in 1.15 a rate that is above it by rounding alone is lowered, and printed, again.
+    """
+
+    best: Any
+    cooldown: int
+    cooldown_counter: int
+    factor: Any
+    min_lr: Any
+    model: Any
+    monitor: str
+    patience: int
+    verbose: int
+    wait: int
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Decides whether the next epoch has a lower rate."""
+        logs = {} if logs is None else logs
+        reached = logs.get(self.monitor)
+        if reached is None:
+            super().on_epoch_end(epoch, logs)  # warns
+            return
+        logs["lr"] = _backend.get_value(self.model.optimizer.lr)
+        if self.in_cooldown():
+            self.cooldown_counter, self.wait = self.cooldown_counter - 1, 0
+        if self.monitor_op(reached, self.best):
+            self.best, self.wait = reached, 0
+        elif not self.in_cooldown():
+            self.wait += 1
+            if self.wait >= self.patience:
+                self._lower(epoch, float(logs["lr"]))
+
+    def _lower(self, epoch: int, rate: float) -> None:
+        """Lowers the rate, unless it is the lowest one."""
+        if not rate > self.min_lr:
+            return
+        lower = max(self.min_lr, rate * self.factor)
+        _backend.set_value(self.model.optimizer.lr, lower)
+        if self.verbose > 0:
+            print(_RATE.format(epoch + 1, "ReduceLROnPlateau", lower))
+        self.cooldown_counter, self.wait = self.cooldown, 0
 
 
 class ModelCheckpoint(_callbacks.ModelCheckpoint):

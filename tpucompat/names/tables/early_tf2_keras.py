@@ -39,7 +39,11 @@ ROWS: dict[str, Row] = {
         if name not in ("Optimizer", "get")
     },
     # 2.4 changed what the baseline means, tf-keras 2.16 brings the best weights back at every end.
-    "keras.callbacks.EarlyStopping": StandIn("tpucompat.standins.keras_callbacks:EarlyStopping"),
+    # Later releases round the rates that are compared and multiplied, and print them in other words.
+    **{
+        "keras.callbacks." + name: StandIn("tpucompat.standins.keras_callbacks:" + name)
+        for name in ("EarlyStopping", "LearningRateScheduler", "ReduceLROnPlateau")
+    },
     # 2.3 still had these.
     **{
         "keras.experimental." + name: StandIn("tpucompat.standins.keras_experimental:" + name)

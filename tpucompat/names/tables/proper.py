@@ -190,7 +190,10 @@ ROWS: dict[str, Row] = {
     ),
     **{
         "keras.callbacks." + name: StandIn("tpucompat.standins.keras_callbacks:" + name)
-        for name in ("CSVLogger", "EarlyStopping", "ModelCheckpoint")
+        for name in (
+            *("CSVLogger", "EarlyStopping", "LearningRateScheduler", "ModelCheckpoint"),
+            "ReduceLROnPlateau",
+        )
     },
     # 2.0 turned the sign of the loss, not of the metric.
     **{

@@ -99,6 +99,13 @@ ROWS = (
         "Callbacks and histories have numbers of NumPy, as in 1.15.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_training:sum_losses_in_float64",
+        GRAPH,
+        "numpy>=2.0",
+        ("*.MetricsAggregator.aggregate",),
+        "evaluate, and the validation of fit, sum losses in float64, as with NumPy 1.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras_training:look_at_the_nearest_threshold",
         GRAPH,
         ">=2.3",

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         log_numbers_of_numpy,
         look_at_the_nearest_threshold,
         measure_by_methods,
+        sum_losses_in_float64,
         take_iterators,
     )
     from tpucompat.tf.private.modules import computes_with_onednn, replace_functions
@@ -263,6 +264,7 @@ _NAMES = {
         "log_numbers_of_numpy",
         "look_at_the_nearest_threshold",
         "measure_by_methods",
+        "sum_losses_in_float64",
         "take_iterators",
     ),
     "modules": (

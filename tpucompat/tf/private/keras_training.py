@@ -74,6 +74,26 @@ def log_numbers_of_numpy() -> None:
 
 
 @patches.patch
+def sum_losses_in_float64() -> None:
+    """Lets evaluations sum the losses of batches in float64, as NumPy 1 added a float32 to Python's numbers.
+
+    Seen as ``MetricsAggregator.aggregate`` of ``engine.training_utils`` in 1.15 and of
+    ``engine.training_utils_v1`` in 2.21.
+    """
+    kind = _engine_module("training_utils").MetricsAggregator
+    given = kind.aggregate
+
+    @functools.wraps(given)
+    def aggregate(self: Any, batch_outs: Any, *args: Any, **kwargs: Any) -> Any:
+        loss, *metrics = batch_outs
+        if isinstance(loss, np.floating):
+            loss = np.float64(loss)
+        return given(self, [loss, *metrics], *args, **kwargs)
+
+    patches.replace(kind, "aggregate", aggregate)
+
+
+@patches.patch
 def measure_by_methods() -> None:
     """Lets a method of an object be a metric, as up to 2.3: ``metrics=[callback.accuracy]``.
 
