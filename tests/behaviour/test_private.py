@@ -986,11 +986,17 @@ def _verify_watchers(monkeypatch):
     from tensorflow.python.client.session import BaseSession
 
     monkeypatch.setattr(BaseSession, "close", BaseSession.close)
-    closing = []
+    closing, order = [], []
     private.before_sessions_close(closing.append)
+    private.before_sessions_close(lambda session: order.append("before"))
+    private.after_sessions_close(
+        lambda session: order.append("after")
+    )  # in whatever order they come
+    private.before_sessions_close(lambda session: order.append("before"))
     with v1.Session() as session:
         assert closing == []
     assert closing == [session]
+    assert order == ["before", "before", "after"]
     session.close()
     assert closing.pop() is session and not closing
     del session  # while the methods that it closes itself with are still in place
@@ -1385,6 +1391,7 @@ CHECKS = {
         "dropout_modules",
         "gradient_modules",
         "may_record_gradients",
+        "after_sessions_close",
         "before_sessions_close",
     ],
 }

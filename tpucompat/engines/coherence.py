@@ -48,7 +48,7 @@ def watch() -> None:
     A callable that Keras has made earlier would go past.
     """
     private.watch_sessions(_session_runs)
-    private.before_sessions_close(_session_closes)
+    private.after_sessions_close(_session_closed)  # others read variables before
 
 
 def _session_runs(session: Any, names: set[str]) -> Callable[[], None] | None:
@@ -61,7 +61,7 @@ def _session_runs(session: Any, names: set[str]) -> Callable[[], None] | None:
     return mirror.session_runs(names)
 
 
-def _session_closes(session: Any) -> None:
+def _session_closed(session: Any) -> None:
     """A closed session has no variables; their copies shall not stay on the cores for it."""
     _mirrors.pop(session, None)
 

@@ -9,6 +9,7 @@ from typing import Collection, Iterator, Mapping
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.sources import SourceError
+from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
 from tpucompat.names.used import walk
@@ -72,6 +73,8 @@ def _file(importer: str, name: str, level: int) -> str:
 
 
 def _is_old(path: str) -> bool:
+    if os.path.basename(path)[: -len(".py")] in written.MODULES and written.is_ours(path):
+        return False
     try:
         module = findings.analyse(path)
     except SourceError:

@@ -133,6 +133,7 @@ if TYPE_CHECKING:
         write_graphs_with_any_protobuf,
     )
     from tpucompat.tf.private.sessions import (
+        after_sessions_close,
         before_graphs_are_sent,
         before_sessions_close,
         convert_in_sessions,
@@ -310,6 +311,7 @@ _NAMES = {
     ),
     "sessions": (
         "before_graphs_are_sent",
+        "after_sessions_close",
         "before_sessions_close",
         "convert_in_sessions",
         "default_session_config",
