@@ -184,23 +184,24 @@ def before_sessions_close(watcher: Callable[[Any], None]) -> None:
     Seen in 1.13 to 2.21 as ``tensorflow.python.client.session.BaseSession.close``, through which monitored
     sessions and Estimators close theirs.
     """
-    _watch_closing(watcher, lambda session: None)
+    close = BaseSession.close
+
+    def watched_close(self: Any) -> None:
+        if not self._closed:
+            watcher(self)
+        close(self)
+
+    patches.replace(BaseSession, "close", watched_close)
 
 
 def after_sessions_close(watcher: Callable[[Any], None]) -> None:
     """Tells a watcher about every Session that has closed; see :func:`before_sessions_close`."""
-    _watch_closing(lambda session: None, watcher)
-
-
-def _watch_closing(before: Callable[[Any], None], after: Callable[[Any], None]) -> None:
     close = BaseSession.close
 
     def watched_close(self: Any) -> None:
-        is_open = not self._closed
-        if is_open:
-            before(self)
+        was_open = not self._closed
         close(self)
-        if is_open:
-            after(self)
+        if was_open:
+            watcher(self)
 
     patches.replace(BaseSession, "close", watched_close)
