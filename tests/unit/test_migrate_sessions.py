@@ -709,6 +709,34 @@ def test_what_a_session_computes_of_results_becomes_one_of_them():
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        "seen.assign_add(1.0)",
+        "tf.layers.batch_normalization(x[:, None], training=True)",
+        "tf.layers.BatchNormalization()(x[:, None], training=True)",
+        "tf.train.AdamOptimizer(seen).minimize(seen)",
+    ],
+)
+def test_cores_do_not_take_turns_at_what_changes_variables(change):
+    text = f"""\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [8])
+def count(x):
+  seen = tf.get_variable('seen', [])
+  more = {change}
+  return tf.reshape(tf.reduce_sum(x), [1])
+out, = tf.contrib.tpu.shard(count, [x], num_shards=4)
+with tf.Session() as sess:
+  sess.run(tf.global_variables_initializer())
+  print(sess.run(out, {{x: [1.] * 8}}))
+"""
+    after = after_of(text)
+    assert "the results have one share for each core" in " ".join(after.replace("#  ", "").split())
+    assert "shards=" not in after
+    assert "shards=4)" in after_of(text.replace(change, "seen * 2"))
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("tf.sqrt(", "tf.log("),

@@ -60,7 +60,8 @@ _FLAGS = ("app.flags.FLAGS.", "flags.FLAGS.")
 _OF_DATA = frozenset((".map", ".flat_map", ".interleave", ".filter", ".apply", ".from_generator"))
 _PURE = computations.STATELESS
 #: What cores do together, or what changes variables: turns at it, one core after the other, compute otherwise.
-_TOGETHER = re.compile(r"\w*\.?(batch_norm|get_collection|\w*Optimizer$|CrossShard|cross_replica)")
+_TOGETHER = re.compile(r"batch_norm|BatchNorm|get_collection|Optimizer$|cross_replica_sum$")
+_ASSIGNS = re.compile(r"assign(_add|_sub)?$|(batch_)?scatter_|apply(_gradients)?$|minimize$")
 #: Loops on a core -> what one does without them.
 _LOOPS = {
     path: ": run the computation in a loop of the script instead"
@@ -397,8 +398,11 @@ def meets(context: Context, calls: list[Call]) -> bool:
       calls: The calls that put functions onto cores.
     """
     inside = _inside(reached(context, calls))
-    names = (use.name.partition(".")[2] for use in context.names.uses if id(use.node) in inside)
-    return any(_TOGETHER.search(name) for name in names)
+    names = (use.name for use in context.names.uses if id(use.node) in inside)
+    methods = (
+        one.attr for one in context.nodes if isinstance(one, ast.Attribute) and id(one) in inside
+    )
+    return any(map(_TOGETHER.search, names)) or any(map(_ASSIGNS.match, methods))
 
 
 def check_loops(context: Context, calls: list[Call]) -> None:
