@@ -658,6 +658,7 @@ def test_a_graph_that_a_function_builds_becomes_a_program_of_it():
     ("before", "after", "why"),
     [
         ("[tf.constant(0.0)])", "[tf.constant(0.0)], None, 'loop')", "arguments of repeat"),
+        ("[tf.constant(0.0)])", "[tf.constant(0.0)], infeed_queue=None)", "arguments of repeat"),
         ("tpu.rewrite(computation", "tpu.shard(computation", "run the computation in a loop of the script"),
         ("print(one.name,", "print(one.op.name,", "what is read of one, a variable"),
         ("print(one.name,", "print(one,", "a variable has other uses"),
@@ -748,6 +749,21 @@ with tf.Session() as sess:
 def test_what_may_be_something_else_than_of_results_stays(before, after):
     text = "import numpy\nother = numpy.random.rand()\n" + MEANS.replace(before, after, 1)
     assert before in MEANS and migrated(text).way == plan.COMPATIBLE
+
+
+@pytest.mark.parametrize("opened", ["name_scope", "variable_scope"])
+def test_a_block_that_a_session_begins_with_stays(opened):
+    text = f"""\
+import tensorflow as tf
+with tf.Session() as sess:
+  with tf.{opened}('inputs'):
+    x = tf.placeholder(tf.float32, [4, 2])
+    y, = tf.contrib.tpu.batch_parallel(tf.nn.softmax, [x], num_shards=2)
+  print(sess.run(y, {{x: [[1., 1.]] * 4}}))
+""".replace("tf.nn.softmax", "lambda x: tf.nn.softmax(x)")
+    assert migrated(text).way == plan.COMPATIBLE
+    after = after_of(text.replace(f"  with tf.{opened}", f"  print(1)\n  with tf.{opened}"))
+    assert ("variable_scope('inputs')" in after) == (opened == "variable_scope")
 
 
 def test_a_method_that_is_called_elsewhere_too_stays():

@@ -47,9 +47,11 @@ class Scopes:
         given = argument(sessions[0].node, 99, "graph")
         self._graph = getattr(given, "id", "")
         node: Any = sessions[0].node
-        while node is not None:  # the module, and the functions that the Session stands in
+        while node is not None:  # the Session's block, and all that it stands in
             if isinstance(node, (ast.Module, ast.FunctionDef)):
                 self._flatten(node.body, cell)
+            elif isinstance(node, ast.With):  # whose first line tells where it begins when it goes
+                self._flatten(node.body, cell, first=1)
             node = context.parents(cell).get(id(node))
         self._flatten(context.trees[cell].body, cell)
         context.forget_parents()
@@ -60,8 +62,8 @@ class Scopes:
             body[:] = before
         self._context.forget_parents()
 
-    def _flatten(self, body: list[Any], cell: int) -> None:
-        at = 0
+    def _flatten(self, body: list[Any], cell: int, first: int = 0) -> None:
+        at = first
         while at < len(body):
             is_kept = self._names_variables(body[at])
             if not is_kept and not self._is_scope(body[at], cell):
