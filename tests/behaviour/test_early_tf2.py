@@ -346,7 +346,8 @@ def of_truths(labels):
     model.compile(tf.keras.optimizers.SGD(0.0), 'binary_crossentropy')
     data = tf.data.Dataset.from_tensor_slices((X, labels)).batch(4)
     return [model.fit(*given, class_weight={0: 1., 1: 3.}, verbose=0).history['loss'][0]
-            for given in ((data,), (X, labels))]
+            for given in [(data,)] * takes_datasets + [(X, labels)]]
+takes_datasets = tf.__version__[:4] != '2.1.'  # whose Keras has no class weights for bool labels of a Dataset
 tell('truths', of_truths(Y > 0), of_truths(Y[:, None] > 0))
 K = tf.keras.backend
 def moved(x):
@@ -371,7 +372,7 @@ def test_arguments_and_private_names_of_early_tf2(tmp_path):
     for name in ("dictionary", "with a gap"):
         assert told.pop(name)[0] == pytest.approx([half * 2] * 3, rel=1e-6), name
     for losses in told.pop("truths"):
-        assert losses == pytest.approx([half * 2] * 2, rel=1e-6)
+        assert losses == pytest.approx([half * 2] * len(losses), rel=1e-6) and losses
     assert told.pop("rate") == [0.006560999434441328]  # NumPy 1 multiplies the float32 in float64
     assert not told
 
@@ -561,7 +562,9 @@ def test_replicas_without_examples(tmp_path):
         tmp_path, start + FEW, *targets.options(4), TPUCOMPAT_EXACT="", TF_ENABLE_ONEDNN_OPTS="1"
     )
     ((difference, in_two, in_one, trained),) = told
-    assert difference < 1e-6 and in_two == pytest.approx(in_one, rel=1e-5) and trained
+    assert difference < 1e-6 and trained
+    if release_of(tf.__version__) >= (2, 2):  # 2.1 takes each replica's mean, and the mean of those
+        assert in_two == pytest.approx(in_one, rel=1e-5)
 
 
 def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
