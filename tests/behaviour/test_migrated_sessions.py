@@ -305,6 +305,49 @@ trainer = Trainer(0.1)
 for i in range(3):
   print('loss', trainer.fit(np.random.RandomState(i).rand(8, 3)))
 """
+#: A method of an object of another class, a function that returns one, placeholders that functions read from
+#: outside, and values of variables beside results.
+OUTSIDE = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib import tpu
+
+class Net(object):
+  def __init__(self, rate):
+    self.rate = rate
+  def step(self, x):
+    count = tf.train.get_or_create_global_step()
+    loss = tf.square(tf.layers.dense(x, 1, kernel_initializer=tf.ones_initializer()))
+    return tf.reduce_mean(loss * self.rate) + tf.cast(count, tf.float32)
+
+def distances(x):
+  return tf.reduce_sum(tf.square(x - centre) * scale, 1)
+
+def powers(n):
+  factor = 2.0
+  def power(x):
+    return tf.reduce_sum(x ** n) * factor
+  return power
+
+x, centre = tf.placeholder(tf.float32, [8, 3]), tf.placeholder(tf.float32, [3])
+scale = tf.placeholder(tf.float32, [])
+net = Net(0.1)
+loss, = tpu.rewrite(net.step, [x])
+far, = tpu.batch_parallel(distances, [x], num_shards=4)
+cube, = tpu.rewrite(powers(3), inputs=[x])
+with tf.Session() as sess:
+  sess.run(tpu.initialize_system())
+  sess.run(tf.global_variables_initializer())
+  for i in range(3):
+    data = np.random.RandomState(i).rand(8, 3)
+    print('loss', sess.run(loss, {x: data}))
+    count, found, kernel = sess.run([tf.train.get_global_step(), far, 'dense/kernel:0'],
+                                    feed_dict={scale: i + 1., x: data, centre: [0., 0.5, 1.]})
+    for value in [count, *found, *kernel.ravel()]:
+      print('loss', value)
+    print('loss', sess.run([cube, 'dense/bias:0'], {x: data})[0])
+  print('loss', sess.run(tf.trainable_variables()[1])[0])
+"""
 
 
 @pytest.mark.parametrize(
@@ -314,6 +357,7 @@ for i in range(3):
         pytest.param(SHARED, 16, id="shared"),
         pytest.param(MEANS, 6, id="means"),
         pytest.param(METHOD, 3, id="method"),
+        pytest.param(OUTSIDE, 43, id="outside"),
     ],
 )
 def test_a_session_prints_the_same_without_tpucompat(text, lines, tmp_path):

@@ -54,6 +54,21 @@ with tf.Session(TPU_WORKER) as sess:
   print(sess.run(scores, {images: np.ones([64, 4])}).sum())
   sess.run(tpu.shutdown_system())
 """
+#: A function that returns one of its own, and a class whose object has a method for a computation.
+CLOSURE = """\
+def make(n):
+  def step(x, y):
+    return fit_batch(x * n, y)
+  return step
+"""
+OBJECT = """\
+class Net(object):
+  def __init__(self, n):
+    self.n = n
+  def step(self, x, y):
+    return fit_batch(x * self.n, y)
+net = Net(2)
+"""
 
 
 def migrated(text, path="script.py"):
@@ -202,6 +217,26 @@ def test_a_migrated_program_stays_as_it_is():
          "run_model = program.on_one_core(model, [images])"),
         ("from tensorflow.contrib import tpu\n", "tpu = tf.contrib.tpu\n",
          "import tensorflow as tf\n\nTPU_WORKER"),
+        ("sess.run(train,", "sess.run([tf.train.get_global_step(), train[1]],",
+         "loss = [program.global_step(), train(data, data.argmax(1) % 3)[1]]\n"),
+        ("sess.run(train,", "sess.run((train[1], 'h/kernel:0'),",
+         "loss = tuple(session_loop.chosen("
+         "[program.value('h/kernel:0'), train(data, data.argmax(1) % 3)[1]], 1, 0))\n"),
+        ("print(i, ", "print(sess.run([tf.trainable_variables()[0]]), ",
+         "print([program.values(trainable=True)[0]], "),
+        ("sess.run(train,", "sess.run({'a': train[1], 'b': train[0]},",
+         "loss = dict(zip(['a', 'b'], session_loop.chosen(train(data, data.argmax(1) % 3), 1, 0)))\n"),
+        ("feed_dict={\n        images: data,\n        labels: data.argmax(1) % 3,\n    }",
+         "feed_dict=feed(data)", "loss = train(*feed(data))\n"),
+        ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
+         "  other.run(tpu.initialize_system())\nwith tf.Session(TPU_WORKER) as",
+         "[images])\n\nprogram.initialize()"),
+        ("init = ", "def feed(x):\n  return tf.contrib.data.shuffle_and_repeat(x)\ninit = ",
+         "tf.data.experimental.shuffle_and_repeat(x)"),
+        ("train = tpu.shard(fit_batch,", CLOSURE + "train = tpu.shard(make(2),",
+         "train = program.on_all_cores(make(2), inputs)"),
+        ("train = tpu.shard(fit_batch,", OBJECT + "train = tpu.shard(net.step,",
+         "train = program.on_all_cores(net.step, inputs)"),
     ],
 )  # fmt: skip
 def test_other_forms(before, after, written_now):
@@ -209,6 +244,10 @@ def test_other_forms(before, after, written_now):
     if written_now is None:
         text = text.replace("run(train", "run(losses")
         written_now = "loss = run_fit_batch(data, data.argmax(1) % 3)[0]"
+    if "feed(data)" in after:
+        text = text.replace(
+            "init = ", "def feed(x):\n  return {labels: x.argmax(1) % 3, images: x}\ninit = "
+        )
     if "tpu_optimizer" in after:
         text = text.replace("tpu.Cross", "tpu_optimizer.Cross")
     if "import shard" in after:
@@ -588,6 +627,19 @@ def test_what_is_fed_may_have_a_name():
         ("  for i in range(5):", "  for i in range(5):\n    x = tf.random_normal([2])", "tf.random_normal"),
         ("with tf.Session(TPU_WORKER) as sess:", "sess = tf.Session(TPU_WORKER), 1\nif True:", "not assigned"),
         ("with tf.Session(TPU_WORKER) as sess:", "with sessions() as sess, tf.Session():", "plain `with"),
+        ("feed_dict={\n        images: data,\n        labels: data.argmax(1) % 3,\n    }", "feed_dict=feed(i)",
+         "cannot find what it feeds"),
+        ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
+         "  other.run(train)\nwith tf.Session(TPU_WORKER) as", "must run in a single Session"),
+        ("print(i, ", "print(sess.run('loss:0'), ", "fetches more than a computation: line 32"),
+        ("rewrite(model,", "rewrite(lambda x: model(x) * labels,", "reads labels from outside: give it"),
+        ("train = tpu.shard(fit_batch,", CLOSURE + "print(make(3))\ntrain = tpu.shard(make(2),",
+         "make is also called outside"),
+        ("train = tpu.shard(fit_batch,", OBJECT + "net.n = 3\ntrain = tpu.shard(net.step,", "n, which its"),
+        ("train = tpu.shard(fit_batch,",
+         OBJECT.replace("= n", "= tf.constant(n)") + "train = tpu.shard(net.step,", "Net may keep tensors"),
+        ("train = tpu.shard(fit_batch,",
+         OBJECT.replace("Net(2)", "Net(tf.ones([]))") + "train = tpu.shard(net.step,", "Net may keep tensors"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_compute_the_same_stays(before, after, why):
@@ -600,6 +652,15 @@ def test_what_is_not_known_to_compute_the_same_stays(before, after, why):
             "rate, which its function reads, changes" if "rate" in after else "f, of another module"
         )
     assert why in reason_of(text)
+
+
+@pytest.mark.parametrize("body", ["return {labels: x, images: x}", "{labels: x}", "return dict(x)"])
+def test_what_a_function_feeds_is_only_fed(body):
+    text = SCRIPT.replace(
+        "{\n        images: data,\n        labels: data.argmax(1) % 3,\n    }", "feed(data)"
+    )
+    text = text.replace("init = ", f"def feed(x):\n  {body}\nprint(feed(0))\ninit = ")
+    assert "cannot find what it feeds" in reason_of(text)
 
 
 ON_ONE = """\

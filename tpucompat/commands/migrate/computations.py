@@ -14,12 +14,12 @@ import collections
 from typing import Any, Iterable, NamedTuple
 
 from tpucompat.commands.analysis import indexes
-from tpucompat.commands.migrate import keras, keras_copies
+from tpucompat.commands.migrate import computation_functions, keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.text import Text, strings_over_lines
 from tpucompat.names import fixes
-from tpucompat.names.used import Call, Function, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, walk
 
 _ON_ONE_CORE = '''
 
@@ -181,7 +181,7 @@ def plan(context: Context) -> Plan:
             raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
         kind = NAMES[call.name]
-        if method_of(context, argument(call.node, 0, "computation")):
+        if computation_functions.method_of(context, argument(call.node, 0, "computation")):
             raise CannotSee("its function is a method")
         check_function(context, call, by_rows=kind != "rewrite")
         if argument(call.node, 1, "inputs") is None:
@@ -322,77 +322,13 @@ def _check_the_rest(context: Context, found: Plan) -> None:
 _ROWS, _SHARED, _NUMBER = "rows", "shared", "number"
 
 
-def partial_of(context: Context, node: ast.AST | None) -> ast.Call | None:
-    """``functools.partial(function, …)`` that an expression is, or that its name stands for."""
-    if isinstance(node, ast.Name) and node.id not in context.names.functions:
-        made = keras.only_assignment(context, node.id)
-        node = made[0].value if made else None
-    function = node.func if isinstance(node, ast.Call) else None
-    name = getattr(function, "attr", getattr(function, "id", ""))
-    is_partial = name == "partial" and bool(node.args)  # type: ignore[union-attr]
-    return node if is_partial else None  # type: ignore[return-value]
-
-
-def function_of(context: Context, call: Call) -> Function:
-    """The function of a computation; one that returns its expression for a lambda, or for a partial.
-
-    Raises:
-      CannotSee: If it is not one of the file.
-    """
-    given = argument(call.node, 0, "computation")
-    partial = partial_of(context, given)
-    if isinstance(given, ast.Lambda):
-        return _returning("its lambda", given, given.args, given.body)
-    if partial is not None:
-        nothing = ast.arguments(
-            posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], defaults=[]
-        )
-        return _returning("its partial", partial, nothing, partial)
-    function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
-    function = function or method_of(context, given)
-    if function is None:
-        what = ast.unparse(given) if given is not None else "none"
-        raise CannotSee(f"its function is {what}: give it a function of this file by its name")
-    return function
-
-
-def method_of(context: Context, node: ast.AST | None) -> Function | None:
-    """The method that ``self.step`` names, where one class of the file has it; None for something else."""
-    if not isinstance(node, ast.Attribute) or getattr(node.value, "id", "") != "self":
-        return None
-    return methods(context).get(node.attr)
-
-
-@indexes.once
-def methods(context: Context) -> dict[str, Function]:
-    """The methods of all classes, without names that a file has twice."""
-    functions = [one for one in context.nodes if isinstance(one, ast.FunctionDef)]
-    counts = collections.Counter(one.name for one in functions)
-    classes = (one for one in context.nodes if isinstance(one, ast.ClassDef))
-    below = {id(one) for node in classes for one in node.body}
-    return {
-        name: one
-        for name, one in context.names.functions.items()
-        if id(one.node) in below and counts[name] == 1
-    }
-
-
-def _returning(name: str, node: ast.AST, parameters: ast.arguments, value: ast.expr) -> Function:
-    """A function that returns an expression, and uses the names in it."""
-    body: list[ast.stmt] = [ast.Return(value=value)]
-    function = ast.FunctionDef(name=name, args=parameters, body=body, decorator_list=[])
-    made = Function(ast.copy_location(function, node), None)
-    made.names.update(one.id for one in walk(value) if isinstance(one, ast.Name))
-    return made
-
-
 def check_function(context: Context, call: Call, by_rows: bool) -> None:
     """That the function of a computation has no state and, if asked, treats its rows one by one.
 
     Raises:
       CannotSee: If it is not known to.
     """
-    partial = partial_of(context, argument(call.node, 0, "computation"))
+    partial = computation_functions.partial_of(context, argument(call.node, 0, "computation"))
     if partial is not None:
         first = partial.args[0]
         function = context.names.functions.get(getattr(first, "id", ""))
@@ -400,7 +336,7 @@ def check_function(context: Context, call: Call, by_rows: bool) -> None:
             raise CannotSee("the function of its partial is not one of this file by its name")
         node = function.node
     else:
-        node = function_of(context, call).node
+        node = computation_functions.function_of(context, call).node
     plain = not (node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs)
     if not plain or not isinstance(node, ast.FunctionDef):
         raise CannotSee(f"{node.name} is not a plain function")

@@ -37,6 +37,7 @@ class Opened(NamedTuple):
       graph: ``with tf.Graph().as_default():`` around it, or None.
       scopes: Other blocks that go, with what they are opened by.
       naming: Blocks that stay, and name variables.
+      idle: Blocks of other Sessions, which only start the TPU or stop it, and what the tree has there.
       seed: That of the graph, or None.
     """
 
@@ -50,11 +51,15 @@ class Opened(NamedTuple):
     graph: ast.With | None
     scopes: Sequence[ast.stmt]
     naming: Sequence[ast.With]
+    idle: Sequence[tuple[ast.With, ast.stmt]]
     seed: ast.AST | None
 
 
 def opened(
-    context: Context, scopes: Sequence[ast.stmt] = (), naming: Sequence[ast.With] = ()
+    context: Context,
+    scopes: Sequence[ast.stmt] = (),
+    naming: Sequence[ast.With] = (),
+    idle: Sequence[tuple[ast.With, ast.stmt]] = (),
 ) -> Opened:
     """The one Session of a file.
 
@@ -62,11 +67,14 @@ def opened(
       context: The file.
       scopes: Blocks that the tree is read without, and the graphs that they open.
       naming: Blocks that stay, and that the tree is read without.
+      idle: Blocks of other Sessions that the tree is read without, and what it has there.
 
     Raises:
       CannotSee: If there are several, or it is opened otherwise.
     """
+    others = {id(one.items[0].context_expr) for one, _ in idle}
     sessions = [call for call in context.names.calls if call.name in _SESSIONS]
+    sessions = [call for call in sessions if id(call.node) not in others]
     if len(sessions) != 1 or any(call.guarded for call in sessions):
         raise CannotSee("the computation must run in a single Session")
     (call,) = sessions
@@ -97,11 +105,19 @@ def opened(
             init = next(inits, None)
             body = [*body, *(one for one in methods if one is not init)]
         block = ast.Module(body=body, type_ignores=[])
-    graph = _graph(context, statement, cell)
-    made_by = maker.function if maker else None
-    seed = _seed(context)
     return Opened(
-        cell, call.node, made_by, name, statement, block, body, graph, scopes, naming, seed
+        cell=cell,
+        call=call.node,
+        maker=maker.function if maker else None,
+        name=name,
+        statement=statement,
+        block=block,
+        body=body,
+        graph=_graph(context, statement, cell),
+        scopes=scopes,
+        naming=naming,
+        idle=idle,
+        seed=_seed(context),
     )
 
 
@@ -187,6 +203,7 @@ def opening(found: Opened) -> set[int]:
     made: list[ast.AST] = [found.call, *getattr(found.statement, "items", ())]
     for one in (found.graph, *found.scopes):
         made += one.items if isinstance(one, ast.With) else [one] if one is not None else []
+    made += [block for block, _ in found.idle]
     return {id(node) for one in made for node in walk(one)}
 
 
@@ -196,9 +213,14 @@ def rewrite(context: Context, found: Opened) -> None:
     for one in (found.statement, *found.scopes):
         if isinstance(one, ast.Assign):
             context.remove(one, cell)
+    for _, nothing in found.idle:
+        if not context.remove(nothing, cell):
+            context.replace(nothing, cell, "pass")
     blocks = (found.graph, found.statement, *found.scopes)
     computations.without_blocks(context, cell, [one for one in blocks if isinstance(one, ast.With)])
-    computations.retire(context, [found.call], [found.call])
+    gone: list[ast.AST] = [found.call]  # with all names in it: the tree is read without the others
+    gone += [node for one, _ in found.idle for node in walk(one.items[0].context_expr)]
+    computations.retire(context, gone, [*gone])
 
 
 def indent(context: Context, found: Opened, line: int) -> str:

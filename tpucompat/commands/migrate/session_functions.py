@@ -12,7 +12,7 @@ import re
 from typing import AbstractSet, Any, Iterable
 
 from tpucompat.commands.analysis import indexes
-from tpucompat.commands.migrate import computations
+from tpucompat.commands.migrate import computation_functions, computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
@@ -50,7 +50,7 @@ _MODULES = frozenset(("tensorflow", "numpy", "math", "functools", "itertools", "
 _AROUND = (
     *("train.latest_checkpoint", "train.list_variables", "train.load_variable"),
     *("train.NewCheckpointReader", "train.load_checkpoint", "train.summary_iterator"),
-    *("set_random_seed", "random.set_random_seed", "data.", "errors."),
+    *("set_random_seed", "random.set_random_seed", "contrib.data.", "data.", "errors."),
     "enable_resource_variables",
     *("FixedLenFeature", "VarLenFeature", "TensorShape", *computations.AROUND),
 )
@@ -86,10 +86,10 @@ def reached(context: Context, calls: list[Call]) -> set[Function]:
     known = {
         name: one for name, one in context.names.functions.items() if id(one.node) not in methods
     }
-    waiting = [computations.function_of(context, call) for call in calls]
+    waiting = [computation_functions.function_of(context, call) for call in calls]
     given = (argument(call.node, 0, "computation") for call in calls)
     if any(
-        id(one.node) in methods and computations.method_of(context, node) is None
+        id(one.node) in methods and computation_functions.method_of(context, node) is None
         for one, node in zip(waiting, given)
     ):
         raise CannotSee("cannot find its function")
@@ -101,7 +101,7 @@ def reached(context: Context, calls: list[Call]) -> set[Function]:
         found.add(function)
         own = bound(function.node)
         waiting += [known[one] for one in function.names if one in known and one not in own]
-        asked = (computations.method_of(context, one) for one in walk(function.node))
+        asked = (computation_functions.method_of(context, one) for one in walk(function.node))
         waiting += [one for one in asked if one is not None]
     inner = {one for one in known.values() if one.outer in found}
     return found | inner
@@ -129,7 +129,10 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         for node in [*call.node.args[:1], keyword(call.node, "computation")]
     }
     outer = (one for one in functions if one.outer not in functions)
-    free = set().union(*(_free(one.node) for one in outer)) - names
+    free = set().union(*(read_outside(one.node) for one in outer)) - names
+    made = [one for one in context.nodes if id(one) in given and isinstance(one, ast.Call)]
+    free |= {one.id for call in made for one in walk(call) if isinstance(one, ast.Name)}
+    given |= _returned(context, made)
     called = {one.node.name for one in functions if one.outer not in functions}
     own = _own_names(context, called)
     known_names = {getattr(use.node, "id", "") for use in context.names.uses}  # of import *
@@ -137,7 +140,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
     stored = dict.fromkeys(free, 0)
     for node in context.nodes:
         is_given = id(node) in inside or id(node) in given
-        if not is_given and computations.method_of(context, node) in functions:
+        if not is_given and computation_functions.method_of(context, node) in functions:
             raise CannotSee(f"{node.attr} is also called outside of the computations")  # type: ignore[attr-defined]
         if id(node) in inside or not isinstance(node, ast.Name):
             continue
@@ -158,6 +161,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
             shown = use.name.replace("tensorflow.", "tf.")
             raise CannotSee(f"its function uses {shown}{_LOOPS.get(below, '')}")
         makes = makes or bool(_STATEFUL.match(below))
+    _check_objects(context, functions, makes)
     if makes:
         _check_tensors(context, free - known)
     for call in context.names.calls:
@@ -167,6 +171,26 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         if is_ours and keyword(call.node, "seed") is not None and "initializer" not in below:
             raise CannotSee(f"its function draws tf.{below} with a seed")
     return makes
+
+
+def _returned(context: Context, made: list[ast.Call]) -> set[int]:
+    """The identities of ``step`` in ``return step``, at the end of functions that make a computation's.
+
+    Raises:
+      CannotSee: If one of these is called for something else too.
+    """
+    found: set[int] = set()
+    inside = {id(node) for call in made for node in walk(call)}
+    for call in made:
+        function = computation_functions.returned_by(context, call)
+        if function is None or function.outer is None:
+            continue
+        maker = function.outer.node
+        for node in context.named(maker.name):
+            if id(node) not in inside:
+                raise CannotSee(f"{maker.name} is also called outside of the computations")
+        found.add(id(maker.body[-1].value))
+    return found
 
 
 def _own_names(context: Context, names: set[str]) -> set[int]:
@@ -231,16 +255,42 @@ def bound_in(tree: ast.AST) -> set[str]:
 
 def _check_tensors(context: Context, free: set[str]) -> None:
     """That functions with variables read no tensors from outside, which their graph does not have."""
-    makes = {
-        id(use.node)
-        for use in context.names.uses
-        if use.statement is None and _may_be_tensor(*use.name.partition(".")[::2])
-    }
+    makes = _tensors(context)
     for node in context.nodes:
         targets = node.targets if isinstance(node, ast.Assign) else []
         names = {one.id for each in targets for one in walk(each) if isinstance(one, ast.Name)}
         if names & free and any(id(one) in makes for one in walk(node)):
             raise CannotSee(f"its function reads the tensor {min(names & free)} from outside")
+
+
+def _check_objects(context: Context, functions: set[Function], makes: bool) -> None:
+    """That what methods read of their object is set once, where it is made; with variables, to no tensor."""
+    methods = {id(one.node) for one in functions}
+    tensors = _tensors(context) if makes else set()
+    attributes = [one for one in context.nodes if isinstance(one, ast.Attribute)]
+    stored = [one for one in attributes if _is_stored(one)]
+    for owner in (one for one in context.nodes if isinstance(one, ast.ClassDef)):
+        inside = {id(node) for one in owner.body if id(one) in methods for node in walk(one)}
+        of_object = (one for one in attributes if getattr(one.value, "id", "") == "self")
+        read = {one.attr for one in of_object if id(one) in inside}
+        read -= {getattr(one, "name", "") for one in owner.body}  # other methods
+        starts = [one for one in owner.body if getattr(one, "name", "") == "__init__"]
+        begun = {id(one) for start in starts for one in walk(start)}
+        made = (one for one in context.nodes if isinstance(one, ast.Call))
+        given = [one for one in made if getattr(one.func, "id", "") == owner.name]
+        nodes = (id(node) for one in [*given, *starts] for node in walk(one))
+        if read and not tensors.isdisjoint(nodes):
+            raise CannotSee(f"{owner.name} may keep tensors for its functions")
+        names = [one.attr for one in stored]
+        for one in stored:
+            if one.attr in read and (id(one) not in begun or names.count(one.attr) > 1):
+                raise CannotSee(f"{one.attr}, which its function reads, changes")
+
+
+def _tensors(context: Context) -> set[int]:
+    """The identities of what may stand for a tensor, or return one."""
+    uses = (one for one in context.names.uses if one.statement is None)
+    return {id(one.node) for one in uses if _may_be_tensor(*one.name.partition(".")[::2])}
 
 
 def _may_be_tensor(library: str, below: str) -> bool:
@@ -295,7 +345,7 @@ def bound(node: ast.AST) -> set[str]:
     return {one.id for one in names} | {one.arg for one in walk(node) if isinstance(one, ast.arg)}
 
 
-def _free(node: ast.AST) -> set[str]:
+def read_outside(node: ast.AST) -> set[str]:
     """The names that a function reads from outside."""
     return {one.id for one in walk(node) if isinstance(one, ast.Name)} - bound(node)
 
@@ -379,7 +429,7 @@ def has_shares(context: Context, call: Call) -> bool:
       context: The file.
       call: The call that puts a function onto cores.
     """
-    function = computations.function_of(context, call).node
+    function = computation_functions.function_of(context, call).node
     returns = (one for one in walk(function) if isinstance(one, ast.Return))
     if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
         return False

@@ -7,6 +7,7 @@ from typing import Any, Iterator
 
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import (
+    computation_functions,
     computations,
     keras,
     session_attributes,
@@ -162,8 +163,44 @@ class Graph:
         if from_all is not None:
             parts += [", from_all=", from_all]
         self._replaced.append((node, [*parts, ")"]))
-        name = f"run_{getattr(function, 'id', getattr(function, 'attr', kind))}"
+        named = getattr(function, "func", function)
+        name = f"run_{getattr(named, 'id', getattr(named, 'attr', kind))}"
         self._keep(Computation(node, self._given(inputs), name, []), statement)
+
+    def _pass_in(self, call: Call) -> None:
+        """Placeholders that its function reads from outside become arguments of it, the same on all cores."""
+        function = computation_functions.function_of(self._context, call).node
+        read = session_functions.read_outside(function)
+        names = [name for name in self._inputs.placeholders if name in read]
+        if not names:
+            return
+        self._names |= {id(one) for one in walk(function) if getattr(one, "id", "") in names}
+        self._add_parameters(function, names, argument(call.node, 0, "computation"))
+        at = next(at for at, (one, _) in enumerate(self._replaced) if one is call.node)
+        *parts, end = self._replaced[at][1]
+        if computations.NAMES[call.name] != "rewrite":
+            parts += [f", whole=[{', '.join(names)}]"]
+        else:
+            own = getattr(parts[3], "elts", [])
+            words = [self._context.texts[self._cell].source(one) for one in own] + names
+            parts[3:4] = (
+                [f"[{', '.join(words)}]"] if own else ["[*", parts[3], f", {', '.join(names)}]"]
+            )
+        self._replaced[at] = (call.node, [*parts, end])
+        next(one for _, one in self._made if one.node is call.node).given.extend(names)
+
+    def _add_parameters(self, function: Any, names: list[str], given: ast.AST | None) -> None:
+        """Gives a function that is called by its name alone more parameters, once."""
+        parameters = function.args
+        others = [parameters.vararg, parameters.kwarg, *parameters.kwonlyargs, *parameters.defaults]
+        is_named = isinstance(given, ast.Name) and given.id == getattr(function, "name", "")
+        if any(others) or not is_named or not parameters.args:
+            raise CannotSee(
+                f"its function reads {names[0]} from outside: give it to it as an input"
+            )
+        last = parameters.args[-1]
+        if not any(node is last for node, _ in self._replaced):
+            self._replaced.append((last, [last, ", " + ", ".join(names)]))
 
     def _shard(self, node: ast.Call) -> None:
         """Keeps the number of shards of a computation whose results depend on it."""

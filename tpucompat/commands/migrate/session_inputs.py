@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Dict, Mapping, Sequence, Union
 
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras, session_forms
@@ -26,6 +26,16 @@ _NAMES = ("batches", "next_batches", "input_batches")
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
+class Fed(Dict[str, ast.AST]):
+    """What a run is fed: placeholder -> value.
+
+    Attributes:
+      by: The name or the call that stands for the dictionary; None where it stands there itself.
+    """
+
+    by: ast.AST | None = None
+
+
 class Inputs:
     """The inputs of the computations of a file.
 
@@ -42,6 +52,7 @@ class Inputs:
 
     def __init__(self, context: Context, cell: int) -> None:
         self._context = context
+        self._cell = cell
         self._text = context.texts[cell]
         self.placeholders: dict[str, ast.Assign] = {}
         self.replaced: list[tuple[Any, Parts]] = []
@@ -61,7 +72,7 @@ class Inputs:
         """The names of all of them, but for placeholders."""
         drawn = {name for names in self._elements.values() for name in names}
         named = self._iterators.keys() - self._made
-        return drawn | named | {*self._orders}
+        return drawn | named | self._orders.keys() - self._context.names.functions.keys()
 
     def __contains__(self, name: str) -> bool:
         """Whether a computation may be given what has this name."""
@@ -221,19 +232,22 @@ class Inputs:
         self.replaced.append((node, [f"{owner.id} = iter({data})"]))
         return True
 
-    def fed(self, node: ast.AST | None) -> Mapping[str, ast.AST]:
-        """What a run is fed: placeholder -> value."""
+    def fed(self, node: ast.AST | None) -> Fed:
+        """What a run is fed."""
+        found = Fed()
         if node is None:
-            return {}
+            return found
         if isinstance(node, ast.Name):
             made = keras.only_assignment(self._context, node.id)
             if made is None or not isinstance(made[0].value, ast.Dict):
                 raise CannotSee("cannot find what it feeds")
             self.names.add(id(node))
             self._feeds[node.id] = made[0].value
-            node = made[0].value
+            found.by, node = node, made[0].value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            self._feeds[node.func.id] = self._returned(node.func.id)
+            found.by, node = node, self._feeds[node.func.id]
         keys = node.keys if isinstance(node, ast.Dict) else [None]
-        found: dict[str, ast.AST] = {}
         for name, value in zip(keys, getattr(node, "values", keys)):
             if not isinstance(name, ast.Name) or name.id not in self.placeholders:
                 raise CannotSee("it feeds something else than placeholders by their names")
@@ -241,9 +255,24 @@ class Inputs:
             found[name.id] = value
         return found
 
-    def call_all(
-        self, node: ast.Call, found: Sequence[Any], feeds: Mapping[str, ast.AST], fetch: ast.AST
-    ) -> None:
+    def _returned(self, name: str) -> ast.Dict:
+        """The dictionary that a function of the file returns, which only feeds runs."""
+        function = self._context.names.functions.get(name)
+        returns = (
+            [one for one in walk(function.node) if isinstance(one, ast.Return)] if function else []
+        )
+        parents = self._context.parents(self._cell)
+        calls = session_forms.calls_of(self._context, name) or []
+        for call in calls:
+            above: Any = parents.get(id(call))
+            is_fed = isinstance(above, ast.keyword) and above.arg == "feed_dict"
+            if not is_fed and not (isinstance(above, ast.Call) and above.args[1:2] == [call]):
+                raise CannotSee("cannot find what it feeds")
+        if not calls or len(returns) != 1 or not isinstance(returns[0].value, ast.Dict):
+            raise CannotSee("cannot find what it feeds")
+        return returns[0].value
+
+    def call_all(self, node: ast.Call, found: Sequence[Any], feeds: Fed, fetch: ast.AST) -> None:
         """Calls several computations in the place of one run.
 
         Args:
@@ -253,14 +282,15 @@ class Inputs:
           fetch: The list or tuple that names them.
         """
         wanted = {name for one in found for name in one.given}
-        if {*feeds} != wanted or not all(map(is_still, feeds.values())):
+        is_call = isinstance(feeds.by, ast.Call)
+        if {*feeds} != wanted or is_call or not all(map(is_still, feeds.values())):
             raise CannotSee("its computations are fed together")
         texts = {name: self._text.source(value) for name, value in feeds.items()}
         calls = [f"{one.name}({', '.join(texts[name] for name in one.given)})" for one in found]
         ends = "()" if isinstance(fetch, ast.Tuple) else "[]"
         self.replaced.append((node, [ends[0] + ", ".join(calls) + ends[1]]))
 
-    def values(self, feeds: Mapping[str, ast.AST], wanted: list[str]) -> Parts:
+    def values(self, feeds: Fed, wanted: list[str]) -> Parts:
         """What is fed or drawn, as the arguments of a call.
 
         Args:
@@ -282,15 +312,15 @@ class Inputs:
         elif not is_ordered:  # what is fed is computed in the order in which it stands there
             places = ", ".join(str(list(feeds).index(name)) for name in wanted)
             parts = [f"*{MODULE}.chosen([", *parts, f"], {places})"]
-        name = next((name for name, one in self._feeds.items() if {*fed} & {*one.values}), "")
-        if not name:
+        if feeds.by is None:
             return parts
+        name = getattr(getattr(feeds.by, "func", feeds.by), "id", "")
         if name not in self._orders:
             self._orders[name] = wanted
             self.replaced.append((self._feeds[name], ["[", *parts, "]"]))
         elif self._orders[name] != wanted:
             raise CannotSee("its computations are fed differently")
-        return ["*" + name]
+        return ["*", feeds.by]
 
 
 def is_still(node: ast.AST | None) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterator
 
 from tpucompat.commands.migrate import (
     computations,
     session_blocks,
+    session_fetches,
     session_functions,
     session_plan,
     session_scopes,
@@ -15,8 +16,8 @@ from tpucompat.commands.migrate import (
 )
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_graph import GLOBAL, Graph
-from tpucompat.commands.migrate.session_inputs import MODULE
-from tpucompat.commands.migrate.session_plan import Computation, Plan
+from tpucompat.commands.migrate.session_inputs import MODULE, Fed
+from tpucompat.commands.migrate.session_plan import Plan
 from tpucompat.names.used import Call, argument, constant, index_of, walk
 
 _TF = "tensorflow."
@@ -59,24 +60,18 @@ class Reader(Graph):
         calls = [call for call in self._context.names.calls if computations.is_computation(call)]
         for call in calls:
             self._compute(call, before)
+        for call in calls:
+            self._pass_in(call)
         for statement in before:
             self._extend(statement)
         reached = session_functions.reached(self._context, calls)
-        makes = session_functions.check(
-            self._context, reached, self._steps.keys() | self._aliases.keys()
-        )
+        known = self._steps.keys() | self._aliases.keys() | self._inputs.placeholders.keys()
+        makes = session_functions.check(self._context, reached, known)
         session_functions.check_loops(self._context, calls)
         self._read_steps(reached)
         self._pass_on()
         self._loop(makes)
-        blocks = [self._session.block, *self._passed.functions]
-        runs = {id(node): node for one in blocks for node in walk(one) if self._method(node)}
-        for node in runs.values():
-            self._run(node, makes)  # type: ignore[arg-type]
-        for node in (node for one in blocks for node in walk(one) if id(node) not in runs):
-            self._initialize(node, makes)
-        if self._each - self._names:
-            raise CannotSee("a variable has other uses")
+        self._read_runs(makes)
         if not any(computation.node for _, computation in self._made):
             raise CannotSee("no computation runs")
         self._check_state(makes)
@@ -103,6 +98,17 @@ class Reader(Graph):
             is_one=session_functions.is_one(self._context, calls, makes),
             undo=undo,
         )
+
+    def _read_runs(self, makes: bool) -> None:
+        """What the Session is asked for, wherever it is open."""
+        blocks = [self._session.block, *self._passed.functions]
+        runs = {id(node): node for one in blocks for node in walk(one) if self._method(node)}
+        for node in runs.values():
+            self._run(node, makes)  # type: ignore[arg-type]
+        for node in (node for one in blocks for node in walk(one) if id(node) not in runs):
+            self._initialize(node, makes)
+        if self._each - self._names:
+            raise CannotSee("a variable has other uses")
 
     def _shares(self, calls: list[Call], makes: bool) -> list[ast.Call]:
         """The computations that have a share for each core; others keep the number of their shards."""
@@ -176,37 +182,39 @@ class Reader(Graph):
             return
         if asked:
             self._start(node, fetch, asked, makes)
-        elif self._called(fetch) in _ASKED:
-            if not makes or self._variables:
-                raise CannotSee("variables of several kinds")
-            self._replaced.append((node, [_ASKED[self._called(fetch)].format(self._program)]))
-        elif isinstance(fetch, ast.Name) and fetch.id in self._steps:
-            self._names.add(id(fetch))
-            self._replaced.append((node, [f"{self._program}.global_step()"]))
         elif isinstance(fetch, ast.Name) and fetch.id in self._loads:
             variable, fed = self._loads[fetch.id]
             self._names.add(id(fetch))
             self._replaced.append(
                 (node, [variable, ".assign(", *self._inputs.values(feeds, [fed]), ")"])
             )
-        elif isinstance(fetch, ast.Name) and (
-            fetch.id in self._variables or id(fetch) in self._each
-        ):
-            self._names.add(id(fetch))
-            self._replaced.append((node, [fetch.id + ".numpy()"]))
         else:
             self._fetch(node, fetch, feeds, makes)
 
-    def _fetch(
-        self, node: ast.Call, fetch: ast.AST, feeds: Mapping[str, ast.AST], makes: bool
-    ) -> None:
+    def _fetch(self, node: ast.Call, fetch: ast.AST, feeds: Fed, makes: bool) -> None:
         """A run of a computation becomes a call."""
+        if isinstance(fetch, ast.Dict):
+            keys = [constant(one) for one in fetch.keys]
+            if not all(isinstance(one, str) for one in keys):
+                raise CannotSee("what the Session fetches by other keys than words")
+            several = ast.copy_location(ast.List(fetch.values, ast.Load()), fetch)
+            self._fetch(node, several, feeds, makes)
+            self._replaced[-1] = (node, [f"dict(zip({keys}, ", *self._replaced[-1][1], "))"])
+            return
         names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
-        places = [self._place(one) for one in names]
-        if not places or not all(found for found, _ in places):
+        values = [self._value(one, makes) for one in names]
+        places = [self._place(one) for one, value in zip(names, values) if not value]
+        if not names or not all(place.computations for place in places):
             raise CannotSee(
                 f"the Session fetches more than a computation: {session_plan.shown(self._context, fetch)}"
             )
+        if any(values):
+            wanted = places[0].computations[0].given if places else []
+            given = self._inputs.values(feeds, wanted)
+            is_list = isinstance(fetch, (ast.List, ast.Tuple))
+            parts = session_fetches.beside(fetch, places, given, values) if is_list else values
+            self._replaced.append((node, parts))
+            return
         found, index = places[0]
         # Of one that trains and others nobody knows which goes first.
         is_whole = all(len(one) == 1 and at is None for one, at in places)
@@ -227,11 +235,34 @@ class Reader(Graph):
             tail = f"[{index}]"
         if any(one.given != found[0].given for one in found):
             raise CannotSee("its computations are fed differently")
-        values = self._inputs.values(feeds, found[0].given)
-        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + tail]))
+        given = self._inputs.values(feeds, found[0].given)
+        self._replaced.append((node, [f"{head}{found[0].name}(", *given, ")" + tail]))
 
-    def _place(self, fetch: ast.AST) -> tuple[list[Computation], int | None]:
-        """The computations that a fetch may stand for, and which of their results; None for all of them."""
+    def _value(self, fetch: ast.AST, makes: bool) -> str:
+        """What is written for the value of a variable, or a list of them; "" for something else."""
+        text = self._context.texts[self._cell]
+        name, named = getattr(fetch, "id", ""), constant(fetch)
+        listed = fetch.value if isinstance(fetch, ast.Subscript) else fetch
+        if self._called(listed) in _ASKED:
+            if not makes or self._variables:
+                raise CannotSee("variables of several kinds")
+            behind = text.source(fetch)[
+                len(text.source(listed)) :
+            ]  # [0], of tf.global_variables()[0]
+            return _ASKED[self._called(listed)].format(self._program) + behind
+        if (
+            isinstance(named, str)
+            and makes
+            and session_fetches.names_variable(self._context, named)
+        ):
+            return f"{self._program}.value({text.source(fetch)})"
+        if name in self._steps or name in self._variables or id(fetch) in self._each:
+            self._names.add(id(fetch))
+            return f"{self._program}.global_step()" if name in self._steps else name + ".numpy()"
+        return ""
+
+    def _place(self, fetch: ast.AST) -> session_fetches.Place:
+        """The computations that a fetch may stand for, and which of their results."""
         index = None
         if isinstance(fetch, ast.Subscript):  # result[0]
             index = constant(index_of(fetch))
@@ -241,9 +272,9 @@ class Reader(Graph):
         name = getattr(fetch, "id", "")
         if name in self._outputs and index is None:
             one, index = self._outputs[name]
-            return [one], index
+            return session_fetches.Place([one], index)
         found = self._renamed.get(id(fetch)) or self._computations.get(name, [])
-        return [one._replace(name=name) for one in found], index
+        return session_fetches.Place([one._replace(name=name) for one in found], index)
 
     def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
         statement = self._context.innermost(node, self._cell)

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 from tpucompat.commands.migrate import computations, keras
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import argument, walk
+from tpucompat.names.used import Call, argument, walk
 
 _OPENED = frozenset(
     f"tensorflow.{version}{name}"
@@ -32,15 +32,19 @@ class Scopes:
     Attributes:
       gone: The blocks that go, and the statements that make the graphs that they fill.
       kept: Those that stay.
+      idle: Those of other Sessions, which only start the TPU or stop it, and what the tree has there.
     """
 
     def __init__(self, context: Context) -> None:
         self.gone: list[ast.stmt] = []
         self.kept: list[ast.With] = []
+        self.idle: list[tuple[ast.With, ast.Pass]] = []
         self._context = context
         self._undo: list[tuple[list[Any], list[Any]]] = []
         self._calls = {id(call.node): call for call in context.names.calls}
         sessions = [call for call in context.names.calls if call.name in _SESSIONS]
+        if len(sessions) > 1:
+            sessions = [call for call in sessions if not self._is_idle(call)]
         cell = context.cell_of(sessions[0].node) if len(sessions) == 1 else None
         if cell is None:
             return
@@ -61,6 +65,33 @@ class Scopes:
         for body, before in reversed(self._undo):
             body[:] = before
         self._context.forget_parents()
+
+    def _is_idle(self, call: Call) -> bool:
+        """Whether a Session only starts the TPU or stops it; then the tree is read without its block."""
+        parents = self._context.parents(self._context.cell_of(call.node))
+        block: Any = parents.get(id(parents.get(id(call.node))))
+        if not isinstance(block, ast.With) or len(block.items) != 1:
+            return False
+        for one in block.body:
+            run = getattr(one, "value", None)
+            is_run = isinstance(run, ast.Call) and getattr(run.func, "attr", "") == "run"
+            asked = self._calls.get(id(run.args[0])) if is_run and len(run.args) == 1 else None  # type: ignore[union-attr]
+            if (
+                not isinstance(one, ast.Expr)
+                or asked is None
+                or asked.name not in computations.SYSTEM
+            ):
+                return False
+        for body in (
+            getattr(parents[id(block)], name, []) for name in ("body", "orelse", "finalbody")
+        ):
+            at = next((at for at, one in enumerate(body) if one is block), None)
+            if at is not None:
+                self._undo.append((body, list(body)))
+                nothing = ast.copy_location(ast.Pass(), block)
+                body[at] = nothing
+                self.idle.append((block, nothing))
+        return True
 
     def _flatten(self, body: list[Any], cell: int, first: int = 0) -> None:
         at = first

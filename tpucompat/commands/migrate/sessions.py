@@ -50,7 +50,7 @@ def plan(context: Context) -> Plan:
 
     passed: session_forms.Passed | None = None
     try:
-        opened = session_blocks.opened(context, scopes.gone, scopes.kept)
+        opened = session_blocks.opened(context, scopes.gone, scopes.kept, scopes.idle)
         passed = session_forms.Passed(context, opened.name)
         return Reader(context, opened, passed).read(undo)
     except CannotSee:

@@ -71,7 +71,7 @@ class Computations:
     def __init__(self, strategy=None):
         self.strategy = strategy or make_strategy()
 
-    def on_all_cores(self, function, inputs, from_all=True, shards=None):
+    def on_all_cores(self, function, inputs, from_all=True, shards=None, whole=()):
         """A function that computes on all cores, each on its rows of the inputs, and returns a list of arrays.
 
         Args:
@@ -79,11 +79,13 @@ class Computations:
           inputs: What it is given: tensors, variables, or a tf.TensorSpec of what is given in each call.
           from_all: Whether to return the results of all cores, one behind the other, or those of the first one.
           shards: How many parts the rows have; by default one for each core. Cores take turns at more of them.
+          whole: What the function is given behind its rows, the same on all cores.
         """
         cores = self.strategy.num_replicas_in_sync
         shards = shards or cores
+        turns = -(-shards // cores)
 
-        def share(value):
+        def split(value):
             parts = tf.split(value, shards)
             parts += parts[-1:] * (-shards % cores)  # for cores that have none in the last turn
             return [
@@ -93,24 +95,34 @@ class Computations:
                 for turn in range(0, shards, cores)
             ]
 
+        def share(values):
+            rows = len(inputs)
+            return [split(one) for one in values[:rows]] + [[one] * turns for one in values[rows:]]
+
         def join(parts):
             if not from_all:
                 return parts[0].numpy()
             parts = parts[:shards]
             return (tf.concat(parts, 0) if parts[0].shape.rank else tf.stack(parts)).numpy()
 
-        return self._function(function, inputs, share, join, shards, -(-shards // cores))
+        counts = [shards for _ in inputs] + [1 for _ in whole]
+        return self._function(function, [*inputs, *whole], share, join, counts, turns)
 
     def on_one_core(self, function, inputs=()):
         """A function that computes on a core and returns a list of arrays; see ``on_all_cores``."""
+        counts = [1 for _ in inputs]
         return self._function(
-            function, inputs, lambda value: [value], lambda parts: parts[0].numpy()
+            function,
+            inputs,
+            lambda values: [[one] for one in values],
+            lambda parts: parts[0].numpy(),
+            counts,
         )
 
-    def _function(self, function, inputs, share, join, parts=1, turns=1):
+    def _function(self, function, inputs, share, join, counts, turns=1):
         inputs = [one if _is_given(one) else tf.convert_to_tensor(one) for one in inputs]
         function = _in_scope(function, v1.get_variable_scope())
-        made = self._build(function, inputs, parts)
+        made = self._build(function, inputs, counts)
 
         def replica_step(*values):
             with graph_of_replica(), self._given(made):
@@ -127,7 +139,7 @@ class Computations:
             left = list(given)
             values = [left.pop(0) if isinstance(one, tf.TensorSpec) else one for one in inputs]
             dtypes = [one.dtype for one in inputs]
-            values = [share(tf.convert_to_tensor(*pair)) for pair in zip(values, dtypes)]
+            values = share([tf.convert_to_tensor(*pair) for pair in zip(values, dtypes)])
             found = step([[one[index] for one in values] for index in range(turns)])
             self._share()
             local = self.strategy.experimental_local_results
@@ -178,7 +190,7 @@ class Program(Computations):
         #: Name -> variable, once they are initialized or restored.
         self.variables = {}
 
-    def _build(self, function, inputs, parts):
+    def _build(self, function, inputs, counts):
         """Calls a function in the graph, for the variables that it makes."""
         made = _Made(collections.defaultdict(list), [])
 
@@ -191,10 +203,10 @@ class Program(Computations):
 
         with self._graph.as_default():
             given = []
-            for one in inputs:
+            for one, count in zip(inputs, counts):
                 shape = one.shape
-                if parts > 1 and shape.rank:
-                    size = shape[0] and shape[0] // parts
+                if count > 1 and shape.rank:
+                    size = shape[0] and shape[0] // count
                     shape = [size, *shape[1:]]
                 given.append(v1.placeholder(one.dtype, shape))
             with tf.variable_creator_scope(record):
@@ -271,6 +283,11 @@ class Program(Computations):
         """Their values; see ``in_order``."""
         local = self.strategy.experimental_local_results
         return [local(one)[0].numpy() for one in self.in_order(trainable)]
+
+    def value(self, name):
+        """The value of a variable, by its name or that of its tensor."""
+        variable = self.variables[name.partition(":")[0]]
+        return self.strategy.experimental_local_results(variable)[0].numpy()
 
     def in_order(self, trainable=False):
         """All variables, or those that are trained, in the order that they were made in."""
