@@ -1,4 +1,4 @@
-"""What ``rewrite``, ``shard`` and ``batch_parallel`` put onto cores: a function of the file, or what gives one."""
+"""The functions that ``rewrite``, ``shard`` and ``batch_parallel`` put onto cores, and what gives one."""
 
 from __future__ import annotations
 
