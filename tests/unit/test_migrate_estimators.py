@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import sys
@@ -917,3 +918,54 @@ def test_a_model_function_of_keras_layers_keeps_its_optimizer(tmp_path):
     after = result_of(tmp_path, text).after.decode()
     assert "tf.compat.v1.train.AdamOptimizer(0.1)" in after
     assert "compute_gradients(loss), tf.compat.v1.train.get_global_step())" in after
+
+
+def book_of(*cells, minor=4, name="source"):
+    """A notebook whose cells have some texts, as Colab writes it."""
+    one = {"metadata": {}, "execution_count": None, "outputs": []}
+    made = [{"cell_type": "code", **one, name: text.splitlines(keepends=True)} for text in cells]
+    book = {"nbformat": 4, "nbformat_minor": minor, "metadata": {"accelerator": "TPU"}}
+    book.update({"cells": made} if name == "source" else {"worksheets": [{"cells": made}]})
+    return json.dumps(book, indent=2)
+
+
+def migrated_book(folder, text):
+    path = folder / "book.ipynb"
+    path.write_text(text)
+    (result,) = tree.with_parts(list(tree.migrate([str(path)])))
+    return result
+
+
+@pytest.mark.parametrize("minor", [4, 5])
+def test_a_notebook_has_the_loop_in_a_cell(tmp_path, minor):
+    head, body = SCRIPT.split("def model_fn")
+    text = book_of("print('µ')\n", head, "def model_fn" + body, "def other(:\n", minor=minor)
+    result = migrated_book(tmp_path, text)
+    assert tree.said(result) == "rewritten to TensorFlow 2, with training_loop.py in a cell of it"
+    assert not result.beside
+    cells = json.loads(result.after)["cells"]
+    texts = ["".join(cell["source"]) for cell in cells]
+    assert [("training_loop" in one) for one in texts] == [False, True, True, True, False]
+    first, _, loop = texts[1].partition("\n")
+    assert first == "%%writefile training_loop.py" and loop == beside_of(tmp_path)
+    assert ("id" in cells[1]) == (minor == 5)
+    assert texts[2].startswith("import training_loop\n")
+    inserted = result.after.decode().split('"execution_count"')[
+        2
+    ]  # as the others stand in the file
+    assert '\n      "metadata": {}' in inserted
+    assert migrated_book(tmp_path, result.after.decode()).after == result.after
+
+
+def beside_of(folder):
+    """The module beside a script that is what the notebook is."""
+    path = folder / "script.py"
+    path.write_text(SCRIPT)
+    (result,) = tree.with_parts(list(tree.migrate([str(path)])))
+    return result.beside["training_loop.py"].decode()
+
+
+def test_an_old_notebook_has_the_loop_beside_it(tmp_path):
+    result = migrated_book(tmp_path, book_of(SCRIPT, name="input"))
+    assert tree.said(result) == "rewritten to TensorFlow 2, with training_loop.py beside it"
+    assert [*result.beside] == ["training_loop.py"] and b"writefile" not in result.after

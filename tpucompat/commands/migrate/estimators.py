@@ -183,8 +183,6 @@ def plan(context: Context) -> Plan:
     Raises:
       CannotSee: If something in it is out of reach.
     """
-    if context.module.source.is_notebook:
-        raise CannotSee("a notebook has no module beside it")
     beside = os.path.join(
         os.path.dirname(os.path.abspath(context.module.source.path)), MODULE + ".py"
     )

@@ -24,6 +24,7 @@ from tpucompat.commands.migrate import (
     estimators,
     left_modules,
     loop_parts,
+    notebook_modules,
     plan,
     record,
     written,
@@ -75,10 +76,13 @@ def said(result: Result, written: bool = True) -> str:
     if result.way == plan.COMPATIBLE and not result.todos:
         return "uses tpucompat.v1, as another module of its program does"
     if result.todos == 0 or result.way == plan.COMPATIBLE:
+        way = WAYS[result.way]
+        if result.path.endswith(".ipynb") and not result.beside:
+            way = way.replace("beside it", "in a cell of it")
         if result.notes == 0:
-            return WAYS[result.way]
+            return way
         many = "a NOTE describes" if result.notes == 1 else f"{result.notes} NOTEs describe"
-        return f"{WAYS[result.way]}; {many} what is reported differently"
+        return f"{way}; {many} what is reported differently"
     many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
     return f"partly rewritten; {many} left to resolve by hand"
 
@@ -331,7 +335,7 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
         name = module + ".py"
         uses: set[str] = set()
         for result in _importing(cut, module):
-            uses |= written.mentioned(result.after)
+            uses |= written.mentioned(notebook_modules.code(result.path, result.after))
             for other in {*result.beside} - {name}:  # already cut to what is used
                 uses |= written.mentioned(result.beside[other])
         uses |= written.marks(parts) if uses else set()
@@ -341,16 +345,16 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
                 if uses_slim and module in written.LOOPS:  # beside other modules scripts do it
                     part = written.completing_tf_slim(part)
                 cut[index] = result._replace(beside={**result.beside, name: part})
-    return cut
+    return [notebook_modules.in_cells(one) for one in cut]
 
 
 def _parts_of_loop(results: Sequence[Result]) -> set[str]:
-    """The parts of a training loop that the files of a program need; all of them beside a notebook."""
+    """The parts of a training loop that the files of a program need."""
     if not any("training_loop.py" in result.beside for result in results):
         return set()
-    if any(result.path.endswith(".ipynb") for result in results):
-        return {*loop_parts.PARTS}
-    files = [(os.path.basename(one.path), one.after) for one in results]
+    files = [
+        (os.path.basename(one.path), notebook_modules.code(one.path, one.after)) for one in results
+    ]
     files += [pair for one in results for pair in one.beside.items()]
     texts = [text for name, text in files if name != "training_loop.py"]
     names = loop_parts.module_names(one.path for one in results)
@@ -359,12 +363,16 @@ def _parts_of_loop(results: Sequence[Result]) -> set[str]:
 
 def _importing(results: Sequence[Result], module: str) -> list[Result]:
     """The files that name a module, and those that import these: they may be given objects of it."""
-    left = [one for one in results if not one.path.endswith(".ipynb")]
+    left = list(results)
     found = [one for one in left if module.encode() in one.after]
     while True:
         left = [one for one in left if one not in found]
         names = {os.path.splitext(os.path.basename(one.path))[0] for one in found}
-        more = [one for one in left if names & written.imported_names(one.after)]
+        more = [
+            one
+            for one in left
+            if names & written.imported_names(notebook_modules.code(one.path, one.after))
+        ]
         if not more:
             return found
         found += more
