@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
 
 class _Rewritten(Values):
-    """The kinds of the values of a rewritten file: an optimizer of ``tf.train`` that is left in it stays one."""
+    """The kinds of the values of a rewritten file: an optimizer of ``tf.train`` that is left in it stays."""
 
     def _of_call(self, node: ast.Call) -> Iterator[str]:
         if not IS_OF_TRAIN.match(self.called.get(id(node), "")):
