@@ -192,8 +192,9 @@ def _hosted(module: Module) -> list[ast.AST]:
     assigned: dict[str, list[ast.AST]] = {}
     for tree in module.trees if given else ():
         for node in walk(tree) if tree is not None else ():
-            for target in node.targets if isinstance(node, ast.Assign) else ():
-                assigned.setdefault(getattr(target, "id", ""), []).append(node.value)
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    assigned.setdefault(getattr(target, "id", ""), []).append(node.value)
     found: list[ast.AST] = []
     while given:
         one = given.pop()
