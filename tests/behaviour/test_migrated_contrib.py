@@ -57,6 +57,12 @@ pictures = [
     tf.contrib.image.translate(images, [1.0, 0.5], interpolation='BILINEAR'),
     tf.contrib.image.adjust_hsv_in_yiq(tf.abs(x)[None], 0.2, 0.8, 1.1),
 ]
+weights = tf.sequence_mask(n, 5, tf.float32)
+sequences = [
+    tf.contrib.seq2seq.sequence_loss(scores, y, weights, average_across_timesteps=False),
+    tf.contrib.legacy_seq2seq.sequence_loss_by_example(
+        tf.unstack(scores, axis=1), tf.unstack(y, axis=1), tf.unstack(weights, axis=1)),
+]
 ordered = tf.contrib.framework.sort(x[0, 0], direction='DESCENDING')
 step = tf.contrib.opt.AdamWOptimizer(0.01, learning_rate=0.1).minimize(loss)
 with tf.Session() as session:
@@ -64,7 +70,7 @@ with tf.Session() as session:
     feed = {x: rs.rand(4, 5, 3), y: rs.randint(0, 3, [4, 5]), n: [5, 3, 4, 1]}
     for _ in range(3):
         print(session.run([loss, step], feed)[0])
-    for one in session.run([tags, best, ordered, *pictures], feed):
+    for one in session.run([tags, best, ordered, *sequences, *pictures], feed):
         print(np.sum(one), np.sum(np.abs(one)))
     for name in sorted(one.name for one in tf.global_variables()):
         print(name)

@@ -244,6 +244,23 @@ def test_the_loops_around_strategy_run(tmp_path):
         np.testing.assert_allclose(numbers, wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_the_host_s_part_of_a_step_in_shards(tmp_path):
+    """As many as there are cores, and more, which every core computes: the host has each of them once."""
+    file = tmp_path / "report.json"
+    done = run(
+        tmp_path, "--quiet", "--rehearse", "2", program="other_shards.py", arguments=[str(file)]
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(file.read_text())
+    for shards, runs in found.items():
+        assert len(runs) == 3
+        for returned, noted in runs:
+            assert len(returned) == int(shards) and sorted(noted) == sorted(returned)
+    means = [[np.mean(returned) for returned, _ in runs] for runs in found.values()]
+    np.testing.assert_allclose(*means, rtol=1e-5)
+    assert means[0][2] < means[0][0] / 2
+
+
 PAIRS = [
     "fashion_mnist_keras",
     "mnist_tpu_estimator",

@@ -59,10 +59,14 @@ from tensorflow.contrib.opt import AdamWOptimizer as AdamW
 
 tags, _ = crf.crf_decode(scores, transitions, lengths)
 turned = tf.contrib.image.rotate(images, 0.5)
+losses = tf.contrib.legacy_seq2seq.sequence_loss([x], [y], [w]), tf.contrib.seq2seq.sequence_loss(x, y, w)
 cells = [rnn.LayerNormBasicLSTMCell(4), rnn.BasicLSTMCell(4), tf.contrib.rnn.NASCell(4)]
 step = AdamW(0.01, learning_rate=0.1).minimize(loss)
 pairs = tf.contrib.framework.nest
 """
+
+
+PARTS = ("crf", "image", "legacy_seq2seq", "opt", "rnn", "seq2seq")
 
 
 def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
@@ -75,7 +79,7 @@ def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
     assert one.way == plan.PLAIN and one.todos == 0 and "tensorflow.contrib" not in after
     assert "contrib_crf.crf_decode(scores" in after and "contrib_opt.AdamWOptimizer(0.01" in after
     assert "tf.compat.v1.nn.rnn_cell.BasicLSTMCell(4), contrib_rnn.NASCell(4)" in after
-    assert set(one.beside) == {f"contrib_{name}.py" for name in ("crf", "image", "opt", "rnn")}
+    assert set(one.beside) == {f"contrib_{name}.py" for name in PARTS}
     assert b"class NASCell" in one.beside["contrib_rnn.py"]
     assert b"class ConvLSTMCell" not in one.beside["contrib_rnn.py"]
 

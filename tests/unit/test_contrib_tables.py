@@ -96,3 +96,21 @@ def test_targets_are_written_as_module_and_attribute():
 )
 def test_scan_sees_that_run_has_a_name(name):
     assert successors.fate("tensorflow.contrib." + name).covered
+
+
+@pytest.mark.parametrize(
+    ("name", "becomes"),
+    [
+        ("utils.collect_named_outputs", "tf_slim.layers.utils.collect_named_outputs"),
+        ("initializers.xavier_initializer", "tf_slim.layers.initializers.xavier_initializer"),
+        ("regularizers.l2_regularizer", "tf_slim.layers.regularizers.l2_regularizer"),
+        ("layers.conv2d", "tf_slim.layers.layers.conv2d"),
+        ("losses.get_total_loss", "tf_slim.losses.get_total_loss"),
+        ("metrics.aggregate_metric_map", "tf_slim.metrics.aggregate_metric_map"),
+        ("encoders.bow_encoder", "tpucompat.v1.contrib.slim.encoders.bow_encoder"),
+    ],
+)
+def test_slim_has_the_packages_that_it_imported(name, becomes):
+    """TensorFlow's list of public names has none of them, and the networks of slim use them."""
+    found = successors.fate("tensorflow.contrib.slim." + name)
+    assert (found.becomes, found.code) == (becomes, "TPU207" if "tf_slim" in becomes else "TPU206")

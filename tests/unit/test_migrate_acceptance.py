@@ -199,6 +199,21 @@ print(coder.encoder(x))
     assert not [name for name in calls if name.endswith(".encoder")]
 
 
+def test_an_optimizer_that_is_left_is_not_that_of_keras():
+    script = b"""\
+import tensorflow as tf
+import training_loop
+regularizer = tf.keras.regularizers.l2(0.1)
+opt = tf.compat.v1.train.AdagradOptimizer(0.1)
+opt.minimize(loss, global_step=step)
+"""
+    calls = [one.question.name for one in acceptance.questions(_module(script))]
+    assert calls == [
+        "tensorflow.keras.regularizers.l2",
+        "tensorflow.compat.v1.train.AdagradOptimizer",
+    ]
+
+
 _OF_LIBRARIES = {
     "pd.Panel()": "pandas.Panel does not exist",
     "pd.rolling_mean(df.a, 2)": "pandas.rolling_mean does not exist",

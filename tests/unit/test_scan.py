@@ -280,6 +280,34 @@ def test_what_a_tpu_does_not_like(scan):
     ]
 
 
+def test_functions_that_a_spec_is_given_for_the_host(scan):
+    program = """\
+    import tensorflow as tf
+    def model_fn(features, labels, mode, params):
+      def scores(labels, logits):
+        return {'top': tf.py_func(top, [logits], tf.float32)}
+      def log(loss):
+        tf.summary.scalar('loss', loss)
+      def start():
+        return open('words')
+      metrics = None
+      if mode == 'eval':
+        metrics = (scores, [labels, features])
+      counts = lambda x: {'count': tf.py_func(len, [x], tf.int64)}
+      if params['brief']:
+        return tf.contrib.tpu.TPUEstimatorSpec(mode, eval_metrics=(
+            lambda x: {'top': tf.py_func(top, [x], tf.float32)}, [features]))
+      if params['counts']:
+        return tf.contrib.tpu.TPUEstimatorSpec(mode, eval_metrics=(counts, [features]))
+      tf.py_func(top, [features], tf.float32)
+      return tf.contrib.tpu.TPUEstimatorSpec(
+          mode, eval_metrics=metrics, host_call=(log, [features]), scaffold_fn=start)
+    tf.contrib.tpu.TPUEstimator(model_fn)
+"""
+    found = [(one.line, one.code) for one in scan(program) if one.code >= "TPU3"]
+    assert found == [(18, "TPU371")]
+
+
 @pytest.mark.parametrize(
     ("size", "is_known"),
     [

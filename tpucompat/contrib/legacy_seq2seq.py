@@ -2,8 +2,8 @@
 
 Results, variable names and the order of operations, which decides seeds, are those of TensorFlow 1.15. "Steps"
 are lists with a tensor ``[batch, size]`` for each step, or ``[batch]`` integers where words are embedded. Each
-model returns its steps of outputs and the last state. The losses and the models with buckets are in
-:mod:`~tpucompat.contrib.legacy_seq2seq_losses`.
+model returns its steps of outputs and the last state. The losses and the models with buckets have a module of
+their own.
 
 Arguments that several functions share: ``output_projection`` is a pair of weights ``[cell.output_size, words]``
 and biases ``[words]``, which turn an output into logits; without it the models that embed add such a layer.

@@ -19,6 +19,10 @@ attr_value_pb2 = late("tensorflow.core.framework.attr_value_pb2")
 tf = late("tensorflow.compat.v1")
 
 _MARK = "_xla_outside_compilation"
+#: In its place while a computation is written out for several shards, which drops what binds it to a TPU.
+_KEPT = "_tpucompat_host"
+#: The mark of what every core has, and the first one's host does for all.
+_ONCE = b"tpucompat once"
 
 
 class HostPart(NamedTuple):
@@ -27,10 +31,12 @@ class HostPart(NamedTuple):
     Attributes:
       graph_def: The operations, and the functions that they call.
       takes: The tensors of the program that they take.
+      is_once: Whether all cores compute the same shards, so that the host of the first one runs them.
     """
 
     graph_def: Any
     takes: tuple[str, ...]
+    is_once: bool
 
 
 def mark(operation: Any) -> None:
@@ -45,6 +51,27 @@ def mark(operation: Any) -> None:
 def is_marked(node: Any) -> bool:
     """Whether a NodeDef is left to the host."""
     return _MARK in node.attr
+
+
+def keep(graph_def: Any) -> Any:
+    """A copy of a GraphDef whose marks are kept while it is written out for several shards."""
+    return _renamed(graph_def, _MARK, _KEPT)
+
+
+def mark_once(graph_def: Any) -> Any:
+    """A copy of what has been written out: all cores have it, so one host runs what is for the host."""
+    return _renamed(graph_def, _KEPT, _MARK)
+
+
+def _renamed(graph_def: Any, old: str, new: str) -> Any:
+    copy = type(graph_def)()
+    copy.CopyFrom(graph_def)
+    for nodes in (copy.node, *(function.node_def for function in copy.library.function)):
+        for node in nodes:
+            if old in node.attr:
+                del node.attr[old]
+                node.attr[new].s = _ONCE
+    return copy
 
 
 def functions_with(library: Any) -> set[str]:
@@ -65,6 +92,7 @@ def take_out(nodes: dict[str, Any], graph_def: Any) -> HostPart:
       errors.UnsupportedGraphError: If the step needs what one of them gives (TPU463).
     """
     host = {name: nodes.pop(name) for name in list(nodes) if is_marked(nodes[name])}
+    is_once = any(node.attr[_MARK].s == _ONCE for node in host.values())
     waits: dict[str, list[str]] = {}
     for name, node in host.items():  # in the order of the graph: sources come first
         sources = [graphdef.node_name(key) for key in node.input]
@@ -87,7 +115,7 @@ def take_out(nodes: dict[str, Any], graph_def: Any) -> HostPart:
     result.node.extend(host.values())
     result.library.CopyFrom(graphdef.reachable(graph_def.library, host.values()))
     outside = (key for key in takes if graphdef.node_name(key) not in host)
-    return HostPart(result, tuple(dict.fromkeys(outside)))
+    return HostPart(result, tuple(dict.fromkeys(outside)), is_once)
 
 
 def refusal(node: Any, what: str, function: str = "") -> errors.UnsupportedGraphError:

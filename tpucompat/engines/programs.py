@@ -239,8 +239,12 @@ class Together(Program):
 
     def __init__(self, source: Source, num_shards: int, notice: Callable[[str], None]) -> None:
         computation = source.computation
+        graph_def = computation.graph_def
+        if current_environment().rehearsed_cores:
+            graph_def = host_parts.keep(graph_def)
         # Writing out changes what was prepared.
-        written = shards.expand(shards.Prepared(computation), num_shards, notice=notice)
+        prepared = shards.Prepared(computation._replace(graph_def=graph_def))
+        written = shards.expand(prepared, num_shards, notice=notice)
         graph = tf.Graph()
         with graph.as_default():
             rows = [source.inputs(computation.arguments, f"shard_{k}/") for k in range(num_shards)]
@@ -258,7 +262,8 @@ class Together(Program):
             )
             known["pivot"] = tf.constant(True)
             flat = list(itertools.chain(*written.outputs))
-            outputs, executed = _imported(written.graph_def, known, flat, [written.executed])
+            written_out = host_parts.mark_once(written.graph_def)
+            outputs, executed = _imported(written_out, known, flat, [written.executed])
         inputs = [*itertools.chain(*rows), *shared]
         traced = strategy.TracedStep(graph, inputs, outputs, executed)
         super().__init__(source, num_shards, traced)

@@ -257,7 +257,7 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
     private.add_functions(cut.host.graph_def.library)
     count = len(program.tensors)
     done: list[Any] = []
-    for core, row in enumerate(results):
+    for core, row in enumerate(results[:1] if cut.host.is_once else results):
         done = host_parts.run(cut.host, row[count:], done, f"host_of_core_{core}")
     with tf.control_dependencies(done):
         return [[tf.identity(value) for value in row[:count] or row[:1]] for row in results]

@@ -14,7 +14,7 @@ from typing import Any, Iterator, NamedTuple
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.keras_3_members import own_members
-from tpucompat.commands.analysis.keras_values import Values, below_keras, key
+from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, Values, below_keras, key
 from tpucompat.commands.migrate import library_acceptance
 from tpucompat.names import era
 from tpucompat.names.used import Call, argument, constant, walk
@@ -63,10 +63,18 @@ class Asked(NamedTuple):
     node: ast.AST
 
 
+class _Rewritten(Values):
+    """The kinds of the values of a rewritten file: an optimizer of ``tf.train`` that is left in it stays."""
+
+    def _of_call(self, node: ast.Call) -> Iterator[str]:
+        if not IS_OF_TRAIN.match(self.called.get(id(node), "")):
+            yield from super()._of_call(node)
+
+
 def questions(module: Module) -> Iterator[Asked]:
     """What a rewritten file asks of TensorFlow and Keras."""
     trees = [tree for tree in module.trees if tree is not None]
-    values = Values(trees, module.names, module.era == era.TF1)
+    values = _Rewritten(trees, module.names, module.era == era.TF1)
     own = own_members(one for tree in trees for one in walk(tree))
     registered = _registered(trees)
     loops = _loops(trees)

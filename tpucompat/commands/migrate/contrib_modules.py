@@ -26,7 +26,7 @@ _GONE: Mapping[str, frozenset[str]] = {
 }
 _REMOVED = ("tensorflow.contrib.", "tensorflow.examples.")
 #: Those whose classes are made of Keras 2's.
-_OF_KERAS_2 = frozenset(("contrib_rnn", "contrib_cudnn_rnn"))
+_OF_KERAS_2 = frozenset(("contrib_rnn", "contrib_cudnn_rnn", "contrib_legacy_seq2seq"))
 
 
 class Found(NamedTuple):

@@ -34,6 +34,8 @@ _TAKE_COMPUTATION = frozenset(
 _PARALLEL_METHODS = frozenset((".run", ".experimental_run_v2"))
 # What TPUEstimator runs on the host although it stands inside of a model function.
 _ON_HOST = ("host_call", "metric_fn", "eval_metric", "scaffold_fn", "input_fn", "host_fn")
+#: Arguments of TPUEstimatorSpec that say so of a function, by itself or as the first of a tuple.
+_HOSTED = ("eval_metrics", "host_call", "scaffold_fn")
 
 _DYNAMIC = {
     "boolean_mask": "tf.where(mask, x, 0), or weights",
@@ -62,7 +64,7 @@ def hazards(module: Module) -> Iterator[Hazard]:
         return
     for call in module.names.calls:
         yield from _outside(call, program)
-        if program.on_tpu(call.function):
+        if program.on_tpu(call.function) and not program.is_hosted(call):
             for rule in _INSIDE:
                 yield from rule(call, program)
 
@@ -82,6 +84,11 @@ class _Program:
         #: The first conversion of a model, which the findings about all trainings come with.
         self.conversion = next((one for one in self.names.calls if _last(one) == _CONVERSION), None)
         self._flags = _flags(self.names.calls)
+        hosted = _hosted(module) if self.uses_tpu else []
+        self._hosted = {one.id for one in hosted if isinstance(one, ast.Name)} & {*self.functions}
+        self._in_lambdas = {
+            id(node) for one in hosted if isinstance(one, ast.Lambda) for node in walk(one)
+        }
         self._shapes: set[str] | None = None
         self._on_tpu = self._find() if self.uses_tpu else frozenset()
         self.has_unknown_batch = self.uses_tpu and self._unknown_batch()
@@ -89,12 +96,19 @@ class _Program:
     def on_tpu(self, function: Function | None) -> bool:
         """Whether a function, or one around it, runs on the TPU."""
         while function is not None:
-            if any(word in function.node.name for word in _ON_HOST):
+            if self._is_hosted(function.node.name):
                 return False
             if function.node.name in self._on_tpu:
                 return True
             function = function.outer
         return False
+
+    def is_hosted(self, call: Call) -> bool:
+        """Whether a call stands in a lambda that runs on the host."""
+        return id(call.node) in self._in_lambdas
+
+    def _is_hosted(self, name: str) -> bool:
+        return name in self._hosted or any(word in name for word in _ON_HOST)
 
     def _find(self) -> frozenset[str]:
         found: set[str] = set()
@@ -117,7 +131,7 @@ class _Program:
             function = self.functions.get(waiting.pop())
             for name in function.names if function else ():
                 is_new = name in self.functions and name not in found
-                if is_new and not any(word in name for word in _ON_HOST):
+                if is_new and not self._is_hosted(name):
                     found.add(name)
                     waiting.append(name)
         return frozenset(found)
@@ -167,6 +181,27 @@ class _Program:
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "FLAGS":
             return self._flags.get(node.attr)
         return None
+
+
+def _hosted(module: Module) -> list[ast.AST]:
+    """The functions that TPUEstimatorSpec is given for the host: names and lambdas."""
+    given: list[ast.AST] = []
+    for call in module.names.calls:
+        if _last(call) == "TPUEstimatorSpec":
+            given += [word.value for word in call.node.keywords if word.arg in _HOSTED]
+    assigned: dict[str, list[ast.AST]] = {}
+    for tree in module.trees if given else ():
+        for node in walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    assigned.setdefault(getattr(target, "id", ""), []).append(node.value)
+    found: list[ast.AST] = []
+    while given:
+        one = given.pop()
+        one = one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one
+        found.append(one)
+        given += assigned.pop(one.id, []) if isinstance(one, ast.Name) else []
+    return found
 
 
 def _last(call: Call) -> str:

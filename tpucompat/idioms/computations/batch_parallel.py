@@ -17,7 +17,8 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.base import journal, package
 from tpucompat.base.errors import BadTypeError, BadValueError
-from tpucompat.engines import in_graph, observer, operation_seeds, references
+from tpucompat.base.machine import current_environment
+from tpucompat.engines import host_parts, in_graph, observer, operation_seeds, references
 from tpucompat.idioms.computations import cross_shard
 from tpucompat.idioms.computations.structures import (
     Computation,
@@ -394,7 +395,14 @@ def outside_compilation(computation: Computation, *args: Any, **kwargs: Any) -> 
     if observer.watched():
         with observer.on_host(tf.get_default_graph()):
             return computation(*args, **kwargs)
-    return computation(*args, **kwargs)
+    graph = tf.get_default_graph()
+    known = len(graph.get_operations())
+    given = computation(*args, **kwargs)
+    # What comes back into the step is computed in it, as far as XLA can.
+    if current_environment().rehearsed_cores and not any(map(tf.is_tensor, tf.nest.flatten(given))):
+        for operation in graph.get_operations()[known:]:
+            host_parts.mark(operation)
+    return given
 
 
 def core(num: int) -> str:

@@ -92,6 +92,27 @@ _ONLY_IN_SLIM: dict[str, Row] = {
 }
 
 
+# Private modules of contrib.layers. Star imports made them names of contrib.slim too, as
+# slim.utils.collect_named_outputs in the networks of its models.
+_PRIVATE: dict[str, Row] = {
+    "embedding_ops": Package((_ENCODERS, "{tf}:nn")),
+    "encoders": Package(_ENCODERS),
+    **{
+        name: Package(_LAYERS + "." + name)
+        for name in (
+            "initializers",
+            "layers",
+            "normalization",
+            "optimizers",
+            "regularizers",
+            "rev_block_lib",
+            "summaries",
+            "utils",
+        )
+    },
+}
+
+
 def _names_of(package: str) -> dict[str, Row]:
     """The rows that contrib.layers and contrib.slim have in common."""
     rows: dict[str, Row] = {}
@@ -125,16 +146,8 @@ ROWS: dict[str, Row] = {
     "contrib.slim.python.slim.data": Package(_MODULE + ":data"),
     "contrib.slim.python.slim": Package(_SLIM),
     # Private modules, where scripts import one as a name.
-    "contrib.layers.python.layers.layers": Package(_LAYERS + ".layers"),
-    "contrib.layers.python.layers.embedding_ops": Package((_ENCODERS, "{tf}:nn")),
-    "contrib.layers.python.layers.encoders": Package(_ENCODERS),
-    "contrib.layers.python.layers.utils": Package(_LAYERS + ".utils"),
-    "contrib.layers.python.layers.regularizers": Package(_LAYERS + ".regularizers"),
-    "contrib.layers.python.layers.initializers": Package(_LAYERS + ".initializers"),
-    "contrib.layers.python.layers.normalization": Package(_LAYERS + ".normalization"),
-    "contrib.layers.python.layers.optimizers": Package(_LAYERS + ".optimizers"),
-    "contrib.layers.python.layers.summaries": Package(_LAYERS + ".summaries"),
-    "contrib.layers.python.layers.rev_block_lib": Package(_LAYERS + ".rev_block_lib"),
+    **{"contrib.layers.python.layers." + name: row for name, row in _PRIVATE.items()},
+    **{"contrib.slim." + name: row for name, row in _PRIVATE.items()},
     "contrib.layers.python.ops.sparse_ops": Package("tf_slim.layers.sparse_ops"),
     "contrib.layers.python.ops.bucketization_op": Package(_LAYERS + ".bucketization_op"),
     "contrib.framework.python.ops.variables": Package(

@@ -7,7 +7,7 @@ from tpucompat.names.rows import Moved, Package, Row
 _METRICS = "tpucompat.contrib.slim:metrics"
 _LOSSES = "tpucompat.contrib.slim:losses"
 
-ROWS: dict[str, Row] = {
+_ROWS: dict[str, Row] = {
     "contrib.metrics": Package((_METRICS, "{tf}:metrics")),
     "contrib.metrics.confusion_matrix": Moved("{tf}:confusion_matrix"),
     **{
@@ -103,4 +103,10 @@ ROWS: dict[str, Row] = {
             "triplet_semihard_loss",
         )
     },
+}
+
+ROWS: dict[str, Row] = {
+    **_ROWS,
+    # contrib.slim had imported both packages, under their own names.
+    **{name.replace("contrib.", "contrib.slim.", 1): row for name, row in _ROWS.items()},
 }

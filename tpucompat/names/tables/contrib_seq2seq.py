@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpucompat.names.rows import Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.seq2seq"
+_LOSSES = "tpucompat.contrib.seq2seq_losses"
 _HELPERS = "tpucompat.contrib.seq2seq_helpers"
 _MECHANISMS = "tpucompat.contrib.seq2seq_mechanisms"
 _ATTENTION = "tpucompat.contrib.seq2seq_attention"
@@ -14,8 +15,9 @@ _LEGACY = Package(("tpucompat.contrib.legacy_seq2seq", "tpucompat.contrib.legacy
 ROWS: dict[str, Row] = {
     "contrib.legacy_seq2seq": _LEGACY,
     "contrib.legacy_seq2seq.python.ops.seq2seq": _LEGACY,
-    "contrib.seq2seq": Package((_OURS, _HELPERS, _MECHANISMS, _ATTENTION, _BEAM)),
+    "contrib.seq2seq": Package((_OURS, _LOSSES, _HELPERS, _MECHANISMS, _ATTENTION, _BEAM)),
     "contrib.seq2seq.python.ops.beam_search_decoder": Package(_BEAM),
+    "contrib.seq2seq.sequence_loss": StandIn(_LOSSES + ":sequence_loss"),
     **{
         "contrib.seq2seq." + name: StandIn(_OURS + ":" + name)
         for name in (
@@ -23,7 +25,6 @@ ROWS: dict[str, Row] = {
             "BasicDecoderOutput",
             "Decoder",
             "dynamic_decode",
-            "sequence_loss",
         )
     },
     **{

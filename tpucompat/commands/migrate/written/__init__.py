@@ -26,6 +26,8 @@ MODULES: Mapping[str, str] = {
     "contrib_image": '"""``tf.contrib.image``',
     "contrib_opt": '"""``tf.contrib.opt``',
     "contrib_rnn": '"""``tf.contrib.rnn``',
+    "contrib_legacy_seq2seq": '"""``tf.contrib.legacy_seq2seq``',
+    "contrib_seq2seq": '"""``tf.contrib.seq2seq.sequence_loss``',
     "contrib_training": '"""``tf.contrib.training``',
     "mnist_data": '"""``tf.contrib.learn.datasets`` and',
 }
@@ -41,6 +43,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "contrib_image": ("image", "image_colors"),
     "contrib_opt": ("opt",),
     "contrib_rnn": ("rnn", "rnn_cells"),
+    "contrib_legacy_seq2seq": ("legacy_seq2seq", "legacy_seq2seq_losses"),
+    "contrib_seq2seq": ("seq2seq_losses",),
     "contrib_training": ("training",),
     "mnist_data": ("learn_datasets",),
 }
