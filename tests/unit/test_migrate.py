@@ -2456,6 +2456,65 @@ def test_the_loss_in_the_logs_of_a_step_is_the_step_s_own():
                 assert scope["of_step"](callback, "loss") == pytest.approx(epoch[index][0])
 
 
+def test_the_logs_of_steps_in_each_class_are_those_of_the_step():
+    """Several callbacks of a file have a method of one name."""
+    before = """\
+        import tensorflow as tf
+
+        class First(tf.keras.callbacks.Callback):
+          def on_batch_end(self, epoch, logs=None):
+            logs = logs or {}
+            super().on_batch_end(epoch, logs)
+            for name, value in logs.items():
+              self.history.setdefault(name, []).append(value)
+
+        class Second(tf.keras.callbacks.Callback):
+          def on_batch_end(self, batch, logs={}):
+            self.losses.append(logs.get('loss'))
+
+        class Third(tf.keras.callbacks.Callback):
+          def on_batch_end(self, batch, logs={}):
+            self.seen.append(sorted(logs))
+            USE
+
+        model.compile(optimizer='sgd', loss='mse')
+        model.fit(x, y, callbacks=[First(), Second(), Third()])
+        """
+    for use, left in (
+        ("self.seen.append(logs)", 1),
+        ("print('{loss}'.format(**logs))", 1),
+        ("self.seen.append(logs.copy())", 1),
+        ("super().on_batch_end(batch, logs=logs)", 0),
+        ("self.seen.append(len(logs or ()))", 0),
+    ):
+        after = migrated(textwrap.dedent(before).replace("USE", use))
+        assert "{**logs, 'batch': epoch, 'loss': of_step(self, 'loss')}.items()" in after
+        assert "self.losses.append(of_step(self, 'loss'))" in after
+        assert after.count("TODO(tpucompat TPU215)") == left, use
+
+
+@pytest.mark.parametrize(
+    "layer, has_axes",
+    [
+        ("TimeDistributed(tf.keras.layers.Dense(1))", True),
+        ("Dense(1, activation='relu')", True),
+        ("Flatten()", False),
+    ],
+)
+def test_steps_of_predictions_have_an_axis_too(layer, has_axes):
+    before = f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential()
+        model.add(tf.keras.layers.LSTM(4, return_sequences=True, input_shape=(3, 1)))
+        model.add(tf.keras.layers.{layer})
+        model.compile('sgd', 'mse')
+        model.fit(x, y)
+        print('%s %.4f' % (x[0, 0], model.predict(x)[0, 0]))
+        """
+    after = migrated(textwrap.dedent(before))
+    assert ("verbose=0)[0, 0].item()" in after) == has_axes
+
+
 def test_a_statement_behind_a_backslash_is_replaced_and_not_taken_out():
     check_transformed("\\\nfrom tensorflow.contrib import tpu as t\n", "\\\npass\n")
 
