@@ -105,7 +105,9 @@ def _inside(self: Rewriter, node: ast.expr) -> set[str]:
         for made in self.finder.values.values(node):
             parts += getattr(made, "elts", [getattr(made, "elt", made)])
         puts = indexes.calls(self.finder.names, ".append")
-        owned = (call.node for call in puts if key(getattr(call.node.func, "value", node)) == node.id)
+        owned = (
+            call.node for call in puts if key(getattr(call.node.func, "value", node)) == node.id
+        )
         parts += [value for call in owned for value in call.args[:1]]
     found: set[str] = set()
     for part in parts:

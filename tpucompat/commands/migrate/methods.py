@@ -216,7 +216,9 @@ def _step_logs(context: Context) -> None:
     is_own = context.module.era == era.TF1
     if not keras_3.applies(context.module):
         return
-    for function in indexes.nodes(context, ast.FunctionDef):  # several classes have one of this name
+    for function in indexes.nodes(
+        context, ast.FunctionDef
+    ):  # several classes have one of this name
         arguments = [one.arg for one in function.args.args]
         if function.name not in _OF_STEPS or len(arguments) != 3:
             continue
