@@ -8,6 +8,7 @@ import difflib
 import itertools
 import json
 import os
+import pickle
 import re
 import stat
 import sys
@@ -2456,6 +2457,65 @@ def test_the_loss_in_the_logs_of_a_step_is_the_step_s_own():
                 assert scope["of_step"](callback, "loss") == pytest.approx(epoch[index][0])
 
 
+def test_the_logs_of_steps_in_each_class_are_those_of_the_step():
+    """Several callbacks of a file have a method of one name."""
+    before = """\
+        import tensorflow as tf
+
+        class First(tf.keras.callbacks.Callback):
+          def on_batch_end(self, epoch, logs=None):
+            logs = logs or {}
+            super().on_batch_end(epoch, logs)
+            for name, value in logs.items():
+              self.history.setdefault(name, []).append(value)
+
+        class Second(tf.keras.callbacks.Callback):
+          def on_batch_end(self, batch, logs={}):
+            self.losses.append(logs.get('loss'))
+
+        class Third(tf.keras.callbacks.Callback):
+          def on_batch_end(self, batch, logs={}):
+            self.seen.append(sorted(logs))
+            USE
+
+        model.compile(optimizer='sgd', loss='mse')
+        model.fit(x, y, callbacks=[First(), Second(), Third()])
+        """
+    for use, left in (
+        ("self.seen.append(logs)", 1),
+        ("print('{loss}'.format(**logs))", 1),
+        ("self.seen.append(logs.copy())", 1),
+        ("super().on_batch_end(batch, logs=logs)", 0),
+        ("self.seen.append(len(logs or ()))", 0),
+    ):
+        after = migrated(textwrap.dedent(before).replace("USE", use))
+        assert "{**logs, 'batch': epoch, 'loss': of_step(self, 'loss')}.items()" in after
+        assert "self.losses.append(of_step(self, 'loss'))" in after
+        assert after.count("TODO(tpucompat TPU215)") == left, use
+
+
+@pytest.mark.parametrize(
+    "layer, has_axes",
+    [
+        ("TimeDistributed(tf.keras.layers.Dense(1))", True),
+        ("Dense(1, activation='relu')", True),
+        ("Flatten()", False),
+    ],
+)
+def test_steps_of_predictions_have_an_axis_too(layer, has_axes):
+    before = f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential()
+        model.add(tf.keras.layers.LSTM(4, return_sequences=True, input_shape=(3, 1)))
+        model.add(tf.keras.layers.{layer})
+        model.compile('sgd', 'mse')
+        model.fit(x, y)
+        print('%s %.4f' % (x[0, 0], model.predict(x)[0, 0]))
+        """
+    after = migrated(textwrap.dedent(before))
+    assert ("verbose=0)[0, 0].item()" in after) == has_axes
+
+
 def test_a_statement_behind_a_backslash_is_replaced_and_not_taken_out():
     check_transformed("\\\nfrom tensorflow.contrib import tpu as t\n", "\\\npass\n")
 
@@ -3049,7 +3109,7 @@ RATES = """\
     class Warm(LearningRateScheduler):
         pass
     h = model.fit(x, y, validation_split=0.1, callbacks=[Warm(f), LearningRateScheduler(f)])
-    print(h.history['lr'])
+    plot(h.history['lr'])
     """
 
 
@@ -3068,14 +3128,14 @@ RATES = """\
 def test_the_rate_keeps_its_name_where_all_logs_are_passed_on(more):
     after = migrated(textwrap.dedent(RATES) + more + "\n")
     assert "callbacks=[logging_lr(Warm(f)), logging_lr(LearningRateScheduler(f))]" in after
-    assert "print(h.history['lr'])" in after
+    assert "plot(h.history['lr'])" in after
 
 
 @pytest.mark.parametrize("more", ["", "logs = logs or {}", "super().on_epoch_end(epoch, logs)"])
 def test_the_rate_is_read_under_its_new_name_where_each_reader_is_seen(more):
     after = migrated(textwrap.dedent(RATES) + more + "\n")
     assert "callbacks=[Warm(f), LearningRateScheduler(f)]" in after
-    assert "print(h.history['learning_rate'])" in after
+    assert "plot(h.history['learning_rate'])" in after
 
 
 @pytest.mark.parametrize(
@@ -3875,6 +3935,63 @@ def test_tensors_were_compared_as_objects(test, becomes):
     assert ("NOTE(tpucompat TPU514)" in after) == (test != becomes)
     early = "import tensorflow as tf\nstrategy = tf.distribute.experimental.TPUStrategy(r)\n"
     assert f"    {test}\n" in migrated(early + before)  # TensorFlow 2 compares values
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("x = K.get_value(m.optimizer.lr) * 0.5", "x = float(K.get_value(m.optimizer.learning_rate)) * 0.5"),
+        ("x = 2 / K.eval(m.optimizer.lr)", "x = 2 / float(K.eval(m.optimizer.learning_rate))"),
+        ("r = K.get_value(o.lr)\nx = r * .1", "r = K.get_value(o.learning_rate)\nx = float(r) * .1"),
+        ("K.set_value(o.lr, K.get_value(o.lr) * .1)", "float(K.get_value(o.learning_rate)) * .1"),
+        ("x = K.get_value(o.lr) / K.get_value(p.lr)", "x = K.get_value(o.learning_rate) / K"),
+        ("print('lr %s' % K.get_value(o.lr))", "print('lr %s' % K.get_value(o.learning_rate))"),
+        ("r = 1\nr = K.get_value(o.lr)\nx = r * .1", "x = r * .1"),
+        ("print(o.get_config()['lr'])", "print(numpy.float32(o.get_config()['learning_rate']))"),
+        ("s = '%s' % o.get_config()['learning_rate']", "% numpy.float32(o.get_config()['learning_rate'])"),
+        ("'{}'.format(o.get_config()['lr'])", ".format(numpy.float32(o.get_config()['learning_rate']))"),
+        ("x = o.get_config()['learning_rate'] * 2", "x = o.get_config()['learning_rate'] * 2"),
+    ],
+)  # fmt: skip
+def test_rates_have_the_digits_that_they_had(line, becomes):
+    start = "import tensorflow as tf\nK = tf.keras.backend\nm = tf.keras.Sequential()\n"
+    after = migrated(start + "o = p = tf.keras.optimizers.SGD(0.1)\n" + line + "\n")
+    assert becomes in after
+    assert migrated(after) == after
+
+
+@pytest.mark.parametrize(
+    "line, is_kept",
+    [
+        ("print(h.history['lr'])", True),
+        ("print('%s' % h.history['lr'][-1])", True),
+        ("'{}'.format(h.history.get('lr'))", True),
+        ("print(f'{h.history[\"lr\"]}')", True),
+        ("plot(h.history['lr'])", False),
+    ],
+)
+def test_rates_that_are_shown_are_logged_in_their_digits(line, is_kept):
+    start = "import tensorflow as tf\nm = tf.keras.Sequential()\nm.compile('sgd', 'mse')\n"
+    fit = "h = m.fit(x, y, callbacks=[tf.keras.callbacks.LearningRateScheduler(f)])\n"
+    after = migrated(start + fit + line + "\n")
+    assert ("logging_lr(tf.keras" in after) == is_kept == (line in after)
+    assert migrated(after) == after
+
+
+def test_a_logged_rate_is_a_float_with_the_digits_of_float32():
+    scope: dict = {"numpy": np}
+    exec(keras_3_text.LOGGING_LR.format(i="    ", numpy="numpy"), scope)
+    callback = types.SimpleNamespace(
+        on_epoch_end=lambda epoch, logs: logs.update(learning_rate=float(np.float32(0.1)))
+    )
+    logs: dict = {}
+    scope["logging_lr"](callback).on_epoch_end(0, logs)
+    assert (
+        f"{logs['lr']} {[logs['lr']]} {logs['lr']:.3e} %.2f" % logs["lr"]
+        == "0.1 [0.1] 1.000e-01 0.10"
+    )
+    assert logs["lr"] * 0.5 == float(np.float32(0.1)) * 0.5
+    assert type(pickle.loads(pickle.dumps(logs["lr"]))) is float
 
 
 def test_a_rate_that_another_file_trains_with_keeps_its_name():

@@ -433,6 +433,8 @@ FRAME = "frame = pd.DataFrame({'a': [1.0, 2.0], 'b': [3.0, 5.0], 'text': ['x', '
         ("frame.corr().shape", (2, 2)),
         ("frame.append(frame).shape", (4, 3)),
         ("frame.append({'a': 9.0}, ignore_index=True).a.tolist()", [1.0, 2.0, 9.0]),
+        ("frame.append([{'a': 9.0}, {'a': 8.0}]).a.tolist()", [1.0, 2.0, 9.0, 8.0]),
+        ("frame.append([frame.loc[0], frame.loc[1]]).a.tolist()", [1.0, 2.0, 1.0, 2.0]),
         ("frame.a.append(frame.b).tolist()", [1.0, 2.0, 3.0, 5.0]),
         ("frame.as_matrix(['a', 'b']).tolist()", [[1.0, 3.0], [2.0, 5.0]]),
         ("frame.ix[1, 'b']", 5.0),

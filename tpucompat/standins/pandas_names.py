@@ -124,6 +124,8 @@ def frame_append(
                 "Can only append a Series if ignore_index=True or if the Series has a name"
             )
         other = other.to_frame().T.infer_objects()
+    if isinstance(other, list) and other and not isinstance(other[0], pd.DataFrame):
+        other = pd.DataFrame(other)  # of dictionaries or Series
     parts = [self, *other] if isinstance(other, (list, tuple)) else [self, other]
     # An empty frame has columns of objects, which then decided nothing.
     parts = [part for part in parts if len(part) or len(part.columns)] or parts

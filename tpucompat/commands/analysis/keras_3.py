@@ -28,6 +28,7 @@ from tpucompat.commands.analysis import (
     keras_3_names,
     keras_3_optimizers,
     keras_3_outputs,
+    keras_3_rates,
     keras_3_seeds,
     keras_3_settings,
     keras_3_tables,
@@ -239,6 +240,7 @@ class Finder:
             keras_3_comparisons,
             keras_3_names,
             keras_3_optimizers,
+            keras_3_rates,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
-from tpucompat.commands.analysis import indexes, keras_values
+from tpucompat.commands.analysis import indexes, keras_3_rates, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -58,7 +58,28 @@ def keeps_rate(finder: Finder) -> list[ast.Call]:
     above = _parents(finder)
     if not any(call.name in _FITS for call in finder.names.calls):
         return callbacks  # another file trains with them, and may do anything with what is logged
-    return callbacks if any(_takes_all(finder, node, above) for node in finder.nodes) else []
+    kept = any(_takes_all(finder, node, above) for node in finder.nodes) or _shows_rate(finder)
+    return callbacks if kept else []
+
+
+def _shows_rate(finder: Finder) -> bool:
+    """Whether logged rates are made into text, which has the digits of float32: ``print(logs['lr'])``."""
+    for node in indexes.nodes(finder, ast.Call, ast.BinOp, ast.FormattedValue):
+        is_value = isinstance(node, ast.FormattedValue)
+        texts = [node.value] if is_value else keras_3_rates.shown(node)
+        if any(_reads_rate(finder, inside) for one in texts for inside in walk(one)):
+            return True
+    return False
+
+
+def _reads_rate(finder: Finder, node: Any) -> bool:
+    """Whether an expression is ``logs['lr']`` or ``logs.get('lr')``."""
+    if isinstance(node, ast.Subscript):
+        return constant(index_of(node)) == "lr" and _is_logs(finder, node.value)
+    function = getattr(node, "func", None)
+    if getattr(function, "attr", "") != "get" or not node.args:
+        return False
+    return constant(node.args[0]) == "lr" and _is_logs(finder, function.value)  # type: ignore[union-attr]
 
 
 def _log_rates(finder: Finder) -> Iterator[ast.Call]:

@@ -821,6 +821,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "text",
         GONE,
     ),
+    "rate_computed": Row(
+        "K.get_value(optimizer.lr) * 0.5",
+        "float(K.get_value(optimizer.learning_rate)) * 0.5",
+        "rate_computed",
+        BEHAVIOUR,
+        "NumPy 1 made float64 of a rate and another number; NumPy 2 keeps the rate's float32.",
+        tf1=True,
+    ),
+    "rate_shown": Row(
+        "print(optimizer.get_config()['learning_rate'])",
+        "numpy.float32(…) of it",
+        "rate_shown",
+        BEHAVIOUR,
+        "It was a float32, and is a float with more digits.",
+        tf1=True,
+    ),
     "add_variable": Row(
         "self.add_variable('w', shape)",
         "self.add_weight(name='w', shape=shape)",

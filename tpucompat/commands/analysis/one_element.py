@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
-from tpucompat.commands.analysis import batch_elements
+from tpucompat.commands.analysis import batch_elements, indexes, keras_3_axes
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.array_shapes import axes
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import MODELS, key
+from tpucompat.commands.analysis.keras_values import MODELS, below_keras, key
 from tpucompat.names.used import argument, constant, index_of, is_given
 
 if TYPE_CHECKING:
@@ -189,13 +189,23 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
     if not isinstance(node.func, ast.Attribute):
         return False
     owner: Any = node.func.value
-    if indices > (2 if key(owner) in finder.of_several_outputs() else 1):
+    if indices >= _most_axes(finder) + (key(owner) in finder.of_several_outputs()):
         return False
     if node.func.attr in _REDUCTIONS:
         whole = _has_axes(finder, owner, 0, depth)
         return indices == 0 and whole and is_given(argument(node, 0, "axis"))
     is_model = bool(values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
     return is_model and node.func.attr in _PREDICTS
+
+
+@indexes.once
+def _most_axes(finder: Finder) -> int:
+    """How many axes an output of a file's models may have: 3 where a last layer is applied to each step."""
+    made = (call for call in finder.names.calls if below_keras(call.name).endswith(_LAST))
+    return max((keras_3_axes.of_output(finder, call.node) or 2 for call in made), default=2)
+
+
+_LAST = ("layers.Dense", "layers.TimeDistributed", "layers.Activation")
 
 
 def _predicts(node: Any) -> bool:

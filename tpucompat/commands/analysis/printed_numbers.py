@@ -17,7 +17,7 @@ from tpucompat.names.used import constant, keyword
 _GIVE_NUMBERS = re.compile(
     r"(numpy(\.\w+)*)?\.(a?m(ax|in)|arg(max|min)|average|mean|median|nan\w+|norm|percentile|prod|quantile|std|sum|var)$"
     r"|numpy\.(abs\w*|around|ceil|dot|exp|floor|(float|int)\d+|log\w*|power|round|sqrt|square)$"
-    r"|\.(eval|get_value|numpy|run)$|\.keras\.backend\.(eval|get_value)$"
+    r"|\.(eval|get_value|numpy|run)$|(tensorflow\.)?keras\.backend\.(eval|get_value)$"
 )
 _GIVE_ARRAYS = re.compile(r"numpy\.|\.(get_weights|predict|predict_on_batch)$")
 #: Functions of Python whose results hold what they are given.
@@ -58,7 +58,7 @@ class Shown:
                 into = self._put if call.name in _PUTS else self._made
                 owner: Any = call.node.func.value
                 into.setdefault(_root(owner), []).extend(call.node.args[-1:])
-                if _root(owner) != key(owner):
+                if _root(owner) != _name(owner):
                     inside = [ast.List(call.node.args[-1:], ast.Load())] * (call.name in _PUTS)
                     self._items.setdefault(_root(owner), []).extend(inside or call.node.args[-1:])
 
@@ -103,7 +103,7 @@ class Shown:
             return is_view and self._holds(function.value, depth)
         if isinstance(node, ast.Subscript) and depth:
             return any(self._holds(one, depth - 1) for one in self._items.get(_root(node), ()))
-        name = key(node)
+        name = _name(node)
         return bool(name) and depth > 0 and self._named_holds(name, depth - 1)
 
     @indexes.once
@@ -126,7 +126,7 @@ class Shown:
             return any(self._is_number(one, depth) for one in (node.body, node.orelse))
         if isinstance(node, ast.Subscript) and depth:
             return self._is_array(_root(node))
-        name = key(node)
+        name = _name(node)
         return bool(name) and depth > 0 and self._is_named_number(name, depth - 1)
 
     @indexes.once
@@ -147,7 +147,12 @@ def _root(node: Any) -> str:
     """What a name, or a place in what it stands for, is called: ``logs`` of ``logs.setdefault('loss', [])``."""
     while isinstance(node, ast.Subscript) or _asks_for_place(node):
         node = node.value if isinstance(node, ast.Subscript) else node.func.value
-    return key(node)
+    return _name(node)
+
+
+def _name(node: ast.AST) -> str:
+    """A name, or an attribute by itself: what ``self`` is called elsewhere is unknown."""
+    return f".{node.attr}" if isinstance(node, ast.Attribute) else key(node)
 
 
 def _asks_for_place(node: Any) -> bool:

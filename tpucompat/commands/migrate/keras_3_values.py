@@ -95,6 +95,14 @@ def _one_element(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, ("int(" if whole else "") + before, after)
 
 
+def _rate_computed(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "float(", ")")
+
+
+def _rate_shown(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, f"{self.context.local('numpy.float32')}(", ")")
+
+
 def _only_value(self: Rewriter, one: Difference) -> bool:
     """``{'name': value}`` -> ``value``"""
     text = self.context.texts[self.cell(one.node)]
@@ -253,6 +261,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "dimension": _dimension,
     "integer": _integer,
     "one_element": _one_element,
+    "rate_computed": _rate_computed,
+    "rate_shown": _rate_shown,
     "keras_1": _keras_1,
     "lite_file": _lite_file,
     "slash": _slash,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping
 
-from tpucompat.commands.analysis import library_members
+from tpucompat.commands.analysis import indexes, library_members
 from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names import renamed
@@ -80,7 +81,14 @@ def _append(self: Rewriter, one: Difference) -> bool:
     elif found == {kinds.SERIES} and kinds.FRAME in self.finder.values.kinds(one.node.value):
         after = ".to_frame().T]"
     elif found == {kinds.LIST}:
-        before = "*"
+        inside = _inside(self, other)
+        of_rows = bool(inside) and inside <= {kinds.MAPPING, kinds.SERIES}
+        if kinds.FRAME not in self.finder.values.kinds(one.node.value) or inside == {kinds.FRAME}:
+            before = "*"
+        elif of_rows:  # each a dictionary or a Series
+            before, after = f"{self.context.local('pandas.DataFrame')}(", ")]"
+        else:
+            return False
     elif not found & kinds.TABLES:
         return False
     if not _with_arguments(self, one, self.context.local("pandas.concat") + "([", f", {before}"):
@@ -88,6 +96,23 @@ def _append(self: Rewriter, one: Difference) -> bool:
     end = text.span(other)[1]
     text.replace(end, end, after)
     return True
+
+
+def _inside(self: Rewriter, node: ast.expr) -> set[str]:
+    """The kinds of what is in a list, as far as a file shows it: "" among them for what it does not."""
+    parts: list[ast.expr] = list(getattr(node, "elts", ()))
+    if isinstance(node, ast.Name):
+        for made in self.finder.values.values(node):
+            parts += getattr(made, "elts", [getattr(made, "elt", made)])
+        puts = indexes.calls(self.finder.names, ".append")
+        owned = (
+            call.node for call in puts if key(getattr(call.node.func, "value", node)) == node.id
+        )
+        parts += [value for call in owned for value in call.args[:1]]
+    found: set[str] = set()
+    for part in parts:
+        found |= self.finder.values.kinds(part) or {""}
+    return found
 
 
 def _printed(self: Rewriter, one: Difference) -> bool:

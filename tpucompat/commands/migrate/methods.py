@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, Sequence
 
-from tpucompat.commands.analysis import keras_3
+from tpucompat.commands.analysis import indexes, keras_3
 from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_text import OF_STEP, STEP_CALLBACK
@@ -214,13 +214,15 @@ def _step_logs(context: Context) -> None:
     TensorFlow 2.2 made its loss the mean since the epoch began, as it is in Keras 3.
     """
     is_own = context.module.era == era.TF1
-    for function in context.names.functions.values():
-        if function.node.name not in _OF_STEPS:
+    if not keras_3.applies(context.module):
+        return
+    for function in indexes.nodes(
+        context, ast.FunctionDef
+    ):  # several classes have one of this name
+        arguments = [one.arg for one in function.args.args]
+        if function.name not in _OF_STEPS or len(arguments) != 3:
             continue
-        arguments = [one.arg for one in function.node.args.args]
-        if len(arguments) != 3 or not keras_3.applies(context.module):
-            continue
-        for node in walk(function.node):
+        for node in walk(function):
             cell = context.cell_of(node)
             has_items = is_own and _is_items(node, arguments[2])
             if has_items and context.helper("of_step", OF_STEP):
@@ -228,6 +230,9 @@ def _step_logs(context: Context) -> None:
                 each = f"{{**{logs}, 'batch': {number}, 'loss': of_step({own}, 'loss')}}"
                 context.replace(node.func.value, cell, each)  # type: ignore[attr-defined]
                 context.note("TPU511", _NO_SIZE, node, cell)
+                continue
+            if is_own and _passes_on(context, node, arguments[2]):
+                context.todo("TPU215", _MEANS, node, cell)
                 continue
             name = _log(node, arguments[2])
             if name is not None and (is_own or constant(name) != "loss"):
@@ -311,6 +316,29 @@ def _is_items(node: ast.AST, logs: str) -> bool:
         and function.attr in ("items", "values", "iteritems")
         and getattr(function.value, "id", "") == logs
     )
+
+
+def _passes_on(context: Context, node: ast.AST, logs: str) -> bool:
+    """Whether all of the logs go elsewhere: ``self.seen.append(logs)``, ``'{loss}'.format(**logs)``."""
+    if not isinstance(node, ast.Name) or node.id != logs or not isinstance(node.ctx, ast.Load):
+        return False
+    parents = context.parents(context.cell_of(node))
+    above: Any = parents.get(id(node))
+    if isinstance(above, ast.keyword):
+        return above.arg is None or not _is_super(parents.get(id(above)))
+    if isinstance(above, ast.Call) and above.func is not node:
+        return not _is_super(above) and getattr(above.func, "id", "") not in _ABOUT_LOGS
+    return getattr(above, "attr", "") == "copy"
+
+
+_ABOUT_LOGS = frozenset(("bool", "isinstance", "len", "list", "set", "sorted", "type"))
+
+
+def _is_super(call: Any) -> bool:
+    """Whether a call is of a method of the base class: ``super().on_batch_end(batch, logs)``."""
+    owner = getattr(getattr(call, "func", None), "value", None)
+    is_base = isinstance(owner, ast.Call) and getattr(owner.func, "id", "") == "super"
+    return is_base or getattr(getattr(call, "func", None), "attr", "") in _OF_STEPS
 
 
 def _log(node: ast.AST, logs: str) -> ast.expr | None:
