@@ -429,6 +429,7 @@ def test_an_answer_stands_behind_a_word_too(sign, tmp_path):
         ("loss 0.60\nkind: cat\n", ladder.DIFFER),
         ("loss 0.50\nkind: dog\n", ladder.DIFFER),
         ("rate 0.1\n", SKIPPED),  # of another level
+        ("loss 0.60\nloss 0.70\n", SKIPPED),
     ],
 )
 def test_what_both_scripts_log_is_compared(new, verdict, tmp_path):
@@ -449,6 +450,8 @@ def test_messages_of_the_script_are_kept_and_those_of_libraries_are_not(tmp_path
     said = compile("log('loss %.2f', 0.5); hidden('rate 1')", str(tmp_path / "train.py"), "exec")
     exec(said, {"log": logger.info, "hidden": logger.debug})
     logger.info("of another file %d", 1)
+    loop = compile("log('of the loop %d', 1)", str(tmp_path / "training_loop.py"), "exec")
+    exec(loop, {"log": logger.info})
     watcher.finish()
     assert Recording(recorder.folder).first("logged")["text"] == "loss 0.50\n"
 
@@ -714,6 +717,19 @@ def test_a_client_finds_what_it_asks_an_exported_model_for(name, ours, said, tmp
     why = {"export: signature*": "a client of its own"}
     again = rungs(tmp_path / "2", events, events, exports=asked, ignore=why)["export"]
     assert again.verdict == ladder.AGREE
+
+
+@pytest.mark.parametrize(
+    ("shape", "verdict"), [([None, 4], ladder.AGREE), ([None, 2, 2], ladder.DIFFER)]
+)
+def test_who_expects_another_name_expects_the_same_form(shape, verdict, tmp_path):
+    answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
+    events = [("export", None, {"path": "/somewhere"})]
+    asked = {"old": answers, "new": answers, "old_interface": {"serving_default": SPEC}}
+    asked["new_interface"] = {"serving_default": _signature({"y": ["float32", shape]})}
+    why = {"export: signature*": "Keras 3 names inputs itself"}
+    found = rungs(tmp_path, events, events, exports=asked, ignore=why)["export"]
+    assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(("moved", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])

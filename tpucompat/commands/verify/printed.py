@@ -15,6 +15,7 @@ from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
+from tpucompat.commands.migrate import written
 from tpucompat.commands.verify.recorder import Recorder
 
 #: More characters than this are not kept.
@@ -80,7 +81,9 @@ class Printed:
 
         @functools.wraps(original)
         def handle(this: Any, record: logging.LogRecord) -> Any:
-            if not self._repeating and self._is_beside(record.pathname):
+            place = record.pathname
+            written_loop = os.path.basename(place)[: -len(".py")] in written.LOOPS
+            if not self._repeating and self._is_beside(place) and not written_loop:
                 with contextlib.suppress(Exception):  # a wrong message is the handler's matter
                     self._logged.append(record.getMessage() + "\n")
             return original(this, record)

@@ -179,7 +179,9 @@ class Reports(Rungs):
         rows = [
             self.row("printed", f"logged: {name}", *printed.rounded(new[name], expected))
             for name, expected in old.items()
-            if name in new and not self.ignored(f"logged: {name}", f"printed: {name}", name)
+            if name in new
+            and new[name].values.shape == expected.values.shape
+            and not self.ignored(f"logged: {name}", f"printed: {name}", name)
         ]
         return rows + [
             self.row("printed", f"logged: {name}", ours[name], said)
