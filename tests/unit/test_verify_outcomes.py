@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import pickle
+import sys
+import types
 
+import h5py
 import numpy as np
 import pytest
 from absl import flags as absl_flags
 
 from tpucompat.commands.verify import answers, contents, files, flags, ladder, reports, seeds
+from tpucompat.commands.verify.printed import Printed
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.rungs import SKIPPED
 
@@ -115,6 +121,13 @@ def test_what_is_trained_twice_begins_once(tmp_path):
     assert not np.any(recorded(tmp_path, before, after).initial()["w"])
 
 
+def test_the_second_training_does_not_stand_for_the_first(tmp_path):
+    entering = [("entering", {"w": np.full(2, n)}, {"step": 5, "site": n}) for n in (1.0, 2.0)]
+    assert recorded(tmp_path / "1", *entering).snapshots()[5]["w"].tolist() == [1.0, 1.0]
+    seen = ("snapshot", {"w": np.full(2, 3.0)}, {"step": 5})
+    assert recorded(tmp_path / "2", *entering, seen).snapshots()[5]["w"].tolist() == [3.0, 3.0]
+
+
 def _saving(steps, form):
     final = {"w": np.arange(6.0)}
     more = {"path": "model-20", "form": form, "labels": {}}
@@ -160,7 +173,7 @@ def report(tmp_path, name, old, new):
         (tmp_path / which).mkdir(exist_ok=True)
         path = tmp_path / which / name
         path.write_text(text)
-        found = files.numbers_of(path) if name.endswith("json") else files.arrays_of(str(path))
+        found = files.results_of(str(path))
         events.append([("report", found, {"path": name})] if found else [])
     return rungs(tmp_path / "runs", *events)["files"]
 
@@ -184,6 +197,14 @@ def report(tmp_path, name, old, new):
         ("a.csv", "step,loss\n9,0.5\n", "loss,step\n0.5,9\n", "order"),
         ("a.csv", "1,0.5\n2,0.25\n", "2,0.5\n2,0.25\n", "column 1"),
         ("a.tsv", "a\tb\n1\t0.5\n", "a\tb\n1\t0.25\n", "b"),
+        ("a.log", "epoch,loss\n0,.5\n1,.4\n", "epoch,loss\n0,.5\n1,.3\n", "loss"),
+        ("a.log", "epoch,loss\n0,.5\n", "epoch;loss\n0;.5\n", "epoch (by"),
+        ("a.log", "2019-01-01 10:00:01,5 loss 0.5\n", "2026-01-01 11:00:02,7 loss 0.5\n", ""),
+        ("a.log", "2019-01-01 10:00:01,5 loss 0.5\n", "2026-01-01 11:00:02,7 loss 0.6\n", "loss"),
+        ("a.jsonl", '{"epoch": 1, "loss": 0.5}\n' * 2, '{"epoch": 0, "loss": 0.5}\n' * 2, "epoch"),
+        ("a.md", "| cat | 0.5 |\n| dog | 0.2 |\n", "| dog | 0.5 |\n| cat | 0.2 |\n", "column 2"),
+        ("results", "best: cat\n", "best: dog\n", "best"),
+        ("a.py", "rate = 0.5\n", "rate = 0.6\n", ""),
     ],
 )
 def test_words_and_columns_of_a_report_are_compared(name, old, new, differs, tmp_path):
@@ -191,6 +212,73 @@ def test_words_and_columns_of_a_report_are_compared(name, old, new, differs, tmp
     rung = report(tmp_path, name, old, new)
     assert (rung.verdict == ladder.DIFFER) == bool(differs), rung
     assert not differs or f"{name}: {differs}" in rung.note
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ({"loss": [0.5, 0.4]}, {"loss": [np.float32(0.5), np.float32(0.4)]}, ""),
+        ({"loss": [0.5, 0.4]}, {"loss": [0.5, 0.3]}, "h.pkl: loss"),
+        ({"loss": [0.5]}, {"loss": [0.5], "acc": [0.1]}, "accuracy: in the new run only"),
+        ((np.ones(3), {"kind": "cat"}), (np.ones(3), {"kind": "dog"}), "kind"),
+        (argparse.Namespace(a=1), argparse.Namespace(a=2), ""),
+    ],
+)
+def test_numbers_in_a_pickle_are_compared_and_nothing_of_it_is_called(old, new, said, tmp_path):
+    events = []
+    for which, content in (("old", old), ("new", new)):
+        path = tmp_path / which / "h.pkl"
+        path.parent.mkdir()
+        path.write_bytes(pickle.dumps(content))
+        found = files.results_of(str(path))
+        events.append([("report", found, {"path": "h.pkl"})] if found else [])
+    rung = rungs(tmp_path / "runs", *events)["files"]
+    assert (rung.verdict == ladder.DIFFER) == bool(said) and said in rung.note
+    assert (rung.verdict == SKIPPED) == isinstance(old, argparse.Namespace)
+
+
+def _epochs(*files, form="h5"):
+    """A run that has saved its weights several times: (path, value) of each file."""
+    saved = [
+        ("checkpoint", {"dense/kernel": np.full((2, 3), value)}, {"path": path, "form": form})
+        for path, value in files
+    ]
+    return [("snapshot", {"w": np.full((2, 3), 4.0)}, {"step": 5}), *saved]
+
+
+@pytest.mark.parametrize(
+    ("files_of_new", "said"),
+    [
+        ([("e-1.weights.h5", 1.0), ("e-2.weights.h5", 2.0), ("last.weights.h5", 4.0)], ""),
+        ([("last.weights.h5", 4.0)], "e-1.h5: in the old run only"),
+        ([("e-1.h5", 1.0), ("e-2.h5", 1.5), ("last.h5", 4.0)], "first e-2.h5"),
+        ([("e-0.h5", 1.0), ("e-1.h5", 2.0), ("last.h5", 4.0)], "it is called e-0.h5"),
+        ([("e-1.h5", 1.0), ("e-2.h5", 2.0), ("e-3.h5", 3.0), ("last.h5", 4.0)], "new run only"),
+    ],
+)
+def test_each_file_with_weights_has_its_twin(files_of_new, said, tmp_path):
+    old = _epochs(("e-1.h5", 1.0), ("e-2.h5", 2.0), ("last.h5", 4.0))
+    found = rungs(tmp_path, old, _epochs(*files_of_new, form="keras"))["checkpoint"]
+    assert (found.verdict == ladder.DIFFER) == bool(said) and said in found.note, found.note
+    ignore = {"checkpoint: on the way": "the twin saves otherwise"}
+    left = rungs(tmp_path / "2", old, _epochs(*files_of_new, form="keras"), ignore=ignore)
+    assert left["checkpoint"].verdict == ladder.AGREE
+
+
+def test_a_whole_model_of_keras_2_has_its_optimizer(tmp_path):
+    with h5py.File(str(tmp_path / "m.h5"), "w") as file:
+        file.attrs["layer_names"] = [b"dense"]
+        layer = file.create_group("model_weights/dense")
+        layer.attrs["weight_names"] = [b"dense/kernel:0"]
+        file["model_weights"].attrs["layer_names"] = [b"dense"]
+        layer.create_dataset("dense/kernel:0", data=np.ones(3))
+        file.create_dataset("optimizer_weights/adam/m:0", data=np.full(3, 2.0))
+        file["optimizer_weights"].attrs["weight_names"] = [b"adam/m:0"]
+    recorder = Recorder(str(tmp_path / "recording"))
+    files.record(recorder, str(tmp_path))
+    recording = Recording(recorder.folder)
+    found = recording.arrays(recording.first("checkpoint"))
+    assert found["/optimizer_weights/adam/m:0"].tolist() == [2.0, 2.0, 2.0]
 
 
 def test_files_of_no_known_kind_are_there_in_both_runs(tmp_path):
@@ -318,6 +406,7 @@ def test_how_often_chance_sets_two_means_apart(one, other, chance):
     [
         ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
         ("predicted: shirt is: coat\n", ladder.DIFFER),
+        ("the first one is bag\n", SKIPPED),
         ("ready: bag\n", SKIPPED),
     ],
 )
@@ -325,6 +414,46 @@ def test_answers_in_print_are_compared(new, verdict, tmp_path):
     texts = ("Start training ...\npredicted: bag   is: coat\nin: /tmp/a\n", new)
     both = ([("printed", None, {"text": text})] for text in texts)
     assert rungs(tmp_path, *both)["printed"].verdict == verdict
+
+
+@pytest.mark.parametrize("sign", [":", " =", " is", " ->"])
+def test_an_answer_stands_behind_a_word_too(sign, tmp_path):
+    both = ([("printed", None, {"text": f"the kind{sign} {kind}\n"})] for kind in ("cat", "dog"))
+    assert rungs(tmp_path, *both)["printed"].verdict == ladder.DIFFER
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("loss 0.50\nkind: cat\n", ladder.AGREE),
+        ("loss 0.60\nkind: cat\n", ladder.DIFFER),
+        ("loss 0.50\nkind: dog\n", ladder.DIFFER),
+        ("rate 0.1\n", SKIPPED),  # of another level
+        ("loss 0.60\nloss 0.70\n", SKIPPED),
+    ],
+)
+def test_what_both_scripts_log_is_compared(new, verdict, tmp_path):
+    both = ([("logged", None, {"text": text})] for text in ("loss 0.50\nkind: cat\n", new))
+    assert rungs(tmp_path, *both)["printed"].verdict == verdict
+
+
+def test_messages_of_the_script_are_kept_and_those_of_libraries_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(logging.Logger, "handle", logging.Logger.handle)
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(write=lambda text: None))
+    recorder = Recorder(str(tmp_path / "recording"))
+    watcher = Printed(recorder, str(tmp_path / "train.py"))
+    watcher.open()
+    logger = logging.getLogger("tpucompat.test")
+    monkeypatch.setattr(logger, "propagate", False)
+    monkeypatch.setattr(logger, "handlers", [logging.NullHandler()])
+    logger.setLevel(logging.INFO)
+    said = compile("log('loss %.2f', 0.5); hidden('rate 1')", str(tmp_path / "train.py"), "exec")
+    exec(said, {"log": logger.info, "hidden": logger.debug})
+    logger.info("of another file %d", 1)
+    loop = compile("log('of the loop %d', 1)", str(tmp_path / "training_loop.py"), "exec")
+    exec(loop, {"log": logger.info})
+    watcher.finish()
+    assert Recording(recorder.folder).first("logged")["text"] == "loss 0.50\n"
 
 
 def flags_of(folder, define):
@@ -588,6 +717,19 @@ def test_a_client_finds_what_it_asks_an_exported_model_for(name, ours, said, tmp
     why = {"export: signature*": "a client of its own"}
     again = rungs(tmp_path / "2", events, events, exports=asked, ignore=why)["export"]
     assert again.verdict == ladder.AGREE
+
+
+@pytest.mark.parametrize(
+    ("shape", "verdict"), [([None, 4], ladder.AGREE), ([None, 2, 2], ladder.DIFFER)]
+)
+def test_who_expects_another_name_expects_the_same_form(shape, verdict, tmp_path):
+    answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
+    events = [("export", None, {"path": "/somewhere"})]
+    asked = {"old": answers, "new": answers, "old_interface": {"serving_default": SPEC}}
+    asked["new_interface"] = {"serving_default": _signature({"y": ["float32", shape]})}
+    why = {"export: signature*": "Keras 3 names inputs itself"}
+    found = rungs(tmp_path, events, events, exports=asked, ignore=why)["export"]
+    assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(("moved", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])

@@ -16,15 +16,13 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from tpucompat.base.late import late
-from tpucompat.commands.verify import interfaces
+from tpucompat.commands.verify import interfaces, questions
 from tpucompat.commands.verify.recorder import storable
 
 tf = late("tensorflow")
 
 #: The signature that a server answers with where none is named.
 SIGNATURE = "serving_default"
-#: Examples in a question.
-_EXAMPLES = 8
 _SEED = 0
 #: Behind "old" and "new" in the names of what is told of the models themselves.
 _INTERFACE = "_interface"
@@ -123,12 +121,24 @@ def answers_of(path: str) -> tuple[dict[str, np.ndarray], interfaces.Interface]:
             "inputs": {name: _form(spec) for name, spec in inputs.items()},
             "outputs": {name: _form(spec) for name, spec in outputs.items()},
         }
+        texts = None
+        if any(_form(spec)[0] == "string" for spec in inputs.values()):
+            texts = questions.texts_of(signature.graph)
+            for name, feature in texts.features.items():
+                interface[chosen]["inputs"][f"feature {name}"] = questions.form_of(feature)
         rng = np.random.RandomState(_SEED)
-        questions = {n: tf.constant(_question(spec, rng)) for n, spec in sorted(inputs.items())}
+        asked = {
+            name: tf.constant(questions.question(spec, rng, texts))
+            for name, spec in sorted(inputs.items())
+        }
         place = "" if chosen == first else f"{chosen}: "
-        if place and all(_form(spec)[0] == "string" for spec in inputs.values()):
-            continue  # examples in a protocol buffer, which random words are not
-        for name, value in signature(**questions).items():
+        try:
+            answered = signature(**asked)
+        except Exception:
+            if place and texts is not None:
+                continue  # text of a form that is not known
+            raise
+        for name, value in answered.items():
             found[place + name] = storable(np.asarray(value))
     return found, interface
 
@@ -149,19 +159,10 @@ def _keras_of(path: str) -> Any:
 def _answers_of_keras(model: Any) -> dict[str, np.ndarray]:
     rng = np.random.RandomState(_SEED)
     specs = {one.name: one for one in model.inputs}
-    questions = {name: _question(specs[name], rng) for name in sorted(specs)}
-    inputs = [questions[one.name] for one in model.inputs]
+    asked = {name: questions.question(specs[name], rng) for name in sorted(specs)}
+    inputs = [asked[one.name] for one in model.inputs]
     outputs = tf.nest.flatten(model(inputs if len(inputs) > 1 else inputs[0], training=False))
     return {f"output_{index}": storable(np.asarray(v)) for index, v in enumerate(outputs)}
-
-
-def _question(spec: Any, rng: np.random.RandomState) -> np.ndarray:
-    sizes = tf.TensorShape(spec.shape).as_list()
-    shape = [_EXAMPLES if size is None else size for size in sizes]
-    dtype = tf.as_dtype(spec.dtype)
-    if dtype.is_floating:
-        return rng.uniform(size=shape).astype(dtype.as_numpy_dtype)
-    return rng.randint(0, 2, size=shape).astype(dtype.as_numpy_dtype)
 
 
 if __name__ == "__main__":

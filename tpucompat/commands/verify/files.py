@@ -7,6 +7,7 @@ import csv
 import hashlib
 import json
 import os
+import pickle
 import re
 from typing import Any, Iterable, Iterator
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from tpucompat.base.late import late
 from tpucompat.commands.checkpoints import formats
-from tpucompat.commands.verify import contents
+from tpucompat.commands.verify import contents, printed
 from tpucompat.commands.verify.recorder import Recorder
 
 # TensorFlow, where there is a file that only it reads.
@@ -22,6 +23,16 @@ tf = late("tensorflow")
 
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
+#: So large is a text that is read whatever it is called.
+_LARGEST_TEXT = 4 * 2**20
+#: More entries than this are a vocabulary, not results.
+_MOST_ENTRIES = 2000
+#: Texts that are programs, markup or pictures.
+_NO_RESULTS = re.compile(
+    r"\.(py|ipynb|pbtxt|pb|html?|xml|svg|css|js|sh|c|h|cc|proto|png|jpe?g|gif|bmp|pdf|tfrecords?)$"
+)
+#: When a line was written.
+_DATES = re.compile(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d\S*)?|\b\d\d:\d\d:\d\d\S*")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"
 _NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*([=:])\s*({_NUMBER})\s*")
 _NUMBERS = re.compile(rf"\s*(?:(?:{_NUMBER})[\s,;]*)+")
@@ -56,14 +67,12 @@ def record(recorder: Recorder, folder: str) -> None:
         elif relative.endswith("saved_model.pb"):
             place = re.sub(r"(^|/)\d+$", "", os.path.dirname(relative))  # a server's version
             recorder.write("export", path=os.path.dirname(path), place=place)
-        elif relative.endswith((".json", ".npy", ".npz", ".csv", ".tsv", ".txt")):
-            found = numbers_of(path) if relative.endswith(".json") else arrays_of(path)
+        else:
+            found = results_of(path)
             if found:
                 recorder.write("report", found, path=relative)
             elif not _of_tensorflow(path):
                 left[relative] = _digest(path)
-        elif not _of_tensorflow(path):
-            left[relative] = _digest(path)
     recorder.write("left", files=left)
     for where, scalars in sorted(_summaries(folder).items()):
         recorder.write("report", scalars, path=where)
@@ -71,6 +80,9 @@ def record(recorder: Recorder, folder: str) -> None:
         form = formats.kind(path)
         keras = form in ("h5", "keras")
         values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
+        if form == "h5":  # which keeps the optimizer's in a place of their own
+            more = formats.read_keys(path).items()
+            values.update({key: v for key, v in more if key.startswith("/optimizer_weights/")})
         numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
         relative = os.path.relpath(path, folder)
         given = _given_names(path, form, numbers)
@@ -172,6 +184,19 @@ def _files(folder: str) -> Iterator[str]:
             yield os.path.join(root, name)
 
 
+def results_of(path: str) -> dict[str, np.ndarray]:
+    """The numbers and words in a file of any kind; empty for one that has none, or that is not read."""
+    if path.endswith(".json"):
+        return numbers_of(path)
+    if path.endswith((".npy", ".npz", ".csv", ".tsv", ".txt")):
+        return arrays_of(path)
+    if _of_tensorflow(path) or _NO_RESULTS.search(path):
+        return {}
+    if path.endswith((".pkl", ".pickle", ".p")):
+        return _of_pickle(path)
+    return _of_unknown(path) if os.path.getsize(path) <= _LARGEST_TEXT else {}
+
+
 def numbers_of(path: str) -> dict[str, np.ndarray]:
     """The numbers and words in a JSON file, as arrays by the keys that lead to them."""
     with open(path, encoding="utf-8") as stream:
@@ -179,8 +204,81 @@ def numbers_of(path: str) -> dict[str, np.ndarray]:
             content = json.load(stream)
         except ValueError:
             return {}
+    return _collected(content)
+
+
+def _collected(content: Any) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     _collect(content, "", found)
+    return found
+
+
+class _Plain(pickle.Unpickler):
+    """Reads numbers, words, lists, dictionaries and arrays, and calls nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        array = module.split(".")[0] == "numpy" and name in _OF_ARRAYS
+        if array or (module, name) in _OF_PYTHON:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+_OF_ARRAYS = frozenset(("_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"))
+_OF_PYTHON = frozenset(
+    [
+        ("collections", "OrderedDict"),
+        ("collections", "defaultdict"),
+        *(("builtins", name) for name in ("list", "dict", "float", "int")),
+        ("_codecs", "encode"),
+    ]
+)
+
+
+def _of_pickle(path: str) -> dict[str, np.ndarray]:
+    try:
+        with open(path, "rb") as stream:
+            content = _Plain(stream).load()
+    except Exception:  # whatever a file raises that is none, or has other objects
+        return {}
+    if isinstance(content, dict) and len(content) > _MOST_ENTRIES:
+        return {}
+    found = _collected(content)
+    return {name or "content": value for name, value in found.items()}
+
+
+def _of_unknown(path: str) -> dict[str, np.ndarray]:
+    """A text: lines of JSON, a table with some delimiter, or numbers by the words before them."""
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            text = stream.read()
+    except (OSError, ValueError):
+        return {}
+    if "\0" in text:
+        return {}
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines and all(line.lstrip().startswith("{") for line in lines):
+        try:
+            return _collected(_by_key([json.loads(line) for line in lines]))
+        except ValueError:
+            return {}
+    for delimiter in "\t,;|":
+        try:
+            table = _of_table(text, delimiter) if len(lines) > 1 else {}
+        except csv.Error:
+            table = {}
+        if table:
+            # Whoever reads it parts its lines there.
+            return {f"{name} (by {delimiter!r})": column for name, column in table.items()}
+    plain = _DATES.sub("", text)
+    found = {name or "numbers": one.values for name, one in printed.numbers(plain).items()}
+    return {**found, **{name: np.array([said]) for name, said in printed.words(plain).items()}}
+
+
+def _by_key(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for record in records:
+        for key, value in record.items():
+            found.setdefault(key, []).append(value)
     return found
 
 
@@ -199,9 +297,9 @@ def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
         path += " (in quotes)" * (array.dtype.kind == "f")
     if array.dtype.kind in "biuf" or (array.dtype.kind == "U" and (array != "").any()):
         found[path] = array
-    elif isinstance(thing, list):
+    elif isinstance(thing, (list, tuple)):
         for index, value in enumerate(thing):
-            if isinstance(value, (dict, list)):
+            if isinstance(value, (dict, list, tuple)):
                 _collect(value, f"{path}/{index}", found)
 
 
@@ -220,7 +318,11 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
         if path.endswith((".csv", ".tsv", ".txt")):
             with open(path, encoding="utf-8", newline="") as stream:
                 text = stream.read()
-            table = {} if path.endswith(".txt") else _of_table(text, path.endswith(".tsv"))
+            table = (
+                {}
+                if path.endswith(".txt")
+                else _of_table(text, "\t" if path.endswith(".tsv") else ",")
+            )
             return table or _of_text(text.splitlines())
         data = np.load(path)
         return {"array": data} if isinstance(data, np.ndarray) else {k: data[k] for k in data.files}
@@ -228,11 +330,9 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
         return {}
 
 
-def _of_table(text: str, tabs: bool) -> dict[str, np.ndarray]:
+def _of_table(text: str, delimiter: str) -> dict[str, np.ndarray]:
     """Columns by the words in the first line, or by their number; empty for what is not a table."""
-    rows = [
-        row for row in csv.reader(text.splitlines(), delimiter="\t" if tabs else ",") if any(row)
-    ]
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if any(row)]
     width = max(map(len, rows), default=0)
     if width < 2 or min(map(len, rows)) < width:
         return {}

@@ -49,17 +49,28 @@ def _of_half(
 ) -> Iterator[tuple[str, str]]:
     for name in old:
         if name not in new:
-            others = ", ".join(sorted(set(new) - set(old))) or "none"
-            yield place + name, f"the new model has {others} in its place"
+            others = sorted(set(new) - set(old))
+            yield place + name, f"the new model has {', '.join(others) or 'none'} in its place"
+            if len(others) == len(set(old) - set(new)) == 1:
+                # Whoever expects another name need not expect another form.
+                note = _form(old[name], new[others[0]], half)
+                yield from [(f"form of {place}{name}", note)] * bool(note)
             continue
-        (their_type, their_shape), (our_type, our_shape) = old[name], new[name]
-        if their_type != our_type:
-            yield place + name, f"{our_type} instead of {their_type}"
-        elif not _fits(their_shape, our_shape, half == "inputs"):
-            yield place + name, f"shape {our_shape} instead of {their_shape}"
+        note = _form(old[name], new[name], half)
+        if note:
+            yield place + name, note
     for name in new:
         if name not in old and len(new) > len(old):
             yield place + name, "in the new model only"
+
+
+def _form(old: Sequence[Any], new: Sequence[Any], half: str) -> str:
+    """What is different in type or shape; "" for nothing."""
+    (their_type, their_shape), (our_type, our_shape) = old, new
+    if their_type != our_type:
+        return f"{our_type} instead of {their_type}"
+    fits = _fits(their_shape, our_shape, half == "inputs")
+    return "" if fits else f"shape {our_shape} instead of {their_shape}"
 
 
 def _fits(old: Sequence[Any] | None, new: Sequence[Any] | None, given: bool) -> bool:

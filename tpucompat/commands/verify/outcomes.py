@@ -10,7 +10,7 @@ from typing import AbstractSet, Any, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import checkpoint_names, contents, interfaces
+from tpucompat.commands.verify import checkpoint_files, checkpoint_names, contents, interfaces
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.reports import Reports, same_metrics
@@ -207,11 +207,12 @@ class Outcomes(Reports):
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
-        last, values, finals, files = [], [], [], []
+        last, values, finals, files, everything = [], [], [], [], []
         for recording, events in zip(runs, both):
             snapshots = recording.snapshots()
             finals.append(snapshots[max(snapshots)] if snapshots else {})
             saved = [recording.arrays(event) for event in events]
+            everything.append(saved)
             last.append(contents.last(saved, finals[-1]))
             files.append(next(e for e, each in zip(events, saved) if each is last[-1]))
             values.append(contents.held(finals[-1], contents.of_models(last[-1])))
@@ -224,7 +225,7 @@ class Outcomes(Reports):
                 actual = self.without_drift(name, actual, expected)
                 shared.append(self.row("saved", f"{name} of both", actual, expected))
         shared += self.counters(*last) + self.on_the_way(checkpoint_names.is_exact(*files))
-        shared += self.names(files, last, values)
+        shared += self.names(files, last, values) + self.several(both, everything)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
@@ -326,6 +327,40 @@ class Outcomes(Reports):
                 rows.append(Row("on the way", Difference(note=note), DIFFER, []))
         return rows
 
+    def several(
+        self,
+        events: Sequence[Sequence[Mapping[str, Any]]],
+        saved: Sequence[Sequence[Mapping[str, np.ndarray]]],
+    ) -> list[Row]:
+        """Rows for files of Keras, of which a run keeps more than the last: each has its twin.
+
+        Args:
+          events: Of both recordings.
+          saved: What is in those checkpoints.
+        """
+        drifting = {v.shape for v in self.new.variables() if v.name in self.rounding}
+        old, new = (checkpoint_files.of(e, s, drifting) for e, s in zip(events, saved))
+        if not old or not new or len(old) == len(new) == 1:
+            return []
+        if self.ignored("checkpoint: on the way"):
+            return []
+        rows = []
+        pairs = checkpoint_files.together(old, new)
+        for one, other in pairs:
+            note = checkpoint_files.apart(one, other)
+            found = contents.held(one.values, other.values)
+            more = [self.row("saved", one.path, found[n], v) for n, v in one.values.items()]
+            worst = max(more, key=lambda row: row.difference.mean_scaled)
+            if note and worst.verdict == AGREE:
+                worst = Row(one.path, Difference(note=note), DIFFER, [])
+            rows.append(worst)
+        paired = {id(each) for pair in pairs for each in pair}
+        for which, files in (("old", old), ("new", new)):
+            for each in files:
+                if id(each) not in paired:
+                    rows += self.only_in(which, each.path, f"checkpoint: {each.path}")
+        return rows
+
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""
         told = [rung.verdict for rung in (first, second)]
@@ -366,7 +401,7 @@ class Outcomes(Reports):
         found = self.alone(key, title, old, new, "exports a model")
         if found:
             return found
-        if self.exports.get("problem"):
+        if self.exports.get("problem") and "old_problem" not in self.exports:
             return self.differs(key, title, self.exports["problem"])
         if "old_problem" in self.exports:
             return self.skipped(key, title, self.exports["old_problem"])

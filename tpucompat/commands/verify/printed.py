@@ -6,6 +6,8 @@ Progress bars and log lines of libraries are theirs, and other ones in each gene
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
 import os
 import re
 import sys
@@ -13,6 +15,7 @@ from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
+from tpucompat.commands.migrate import written
 from tpucompat.commands.verify.recorder import Recorder
 
 #: More characters than this are not kept.
@@ -22,7 +25,7 @@ _NUMBER = re.compile(
 )
 #: More numbers than this in a row are an array.
 _FEW = 4
-_NAMED = re.compile(r"\s*([^\W\d_][\w ]*?)\s*[:=]\s*(\S.*)")
+_NAMED = re.compile(r"\s*([^\W\d_][\w ]*?)(?:\s*(?:[:=]|[-=]>)\s*|\s+(?:is|are|was|were)\s+)(\S.*)")
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 #: How NumPy 2 shows a number in a list or dictionary, where NumPy 1, and `tpucompat run`, show it alone.
 _TYPED = re.compile(r"\bnp\.(?:u?int|float|longdouble|bool)\d*\(([^()]*)\)")
@@ -52,6 +55,7 @@ class Printed:
         self._recorder = recorder
         self._folder = os.path.join(os.path.dirname(os.path.realpath(script)), "")
         self._pieces: list[str] = []
+        self._logged: list[str] = []
         self._size = 0
         self._repeating = 0
 
@@ -68,6 +72,23 @@ class Printed:
             return original(text)
 
         stream.write = write
+        self._open_logs()
+
+    def _open_logs(self) -> None:
+        """Begins to watch what the script logs; what is below the level of its logger is not said."""
+        loggers: Any = logging.Logger
+        original = loggers.handle
+
+        @functools.wraps(original)
+        def handle(this: Any, record: logging.LogRecord) -> Any:
+            place = record.pathname
+            written_loop = os.path.basename(place)[: -len(".py")] in written.LOOPS
+            if not self._repeating and self._is_beside(place) and not written_loop:
+                with contextlib.suppress(Exception):  # a wrong message is the handler's matter
+                    self._logged.append(record.getMessage() + "\n")
+            return original(this, record)
+
+        loggers.handle = handle
 
     @contextlib.contextmanager
     def repeated(self) -> Iterator[None]:
@@ -79,13 +100,18 @@ class Printed:
             self._repeating -= 1
 
     def _is_own(self, names: dict[str, Any]) -> bool:
-        file = str(names.get("__file__", ""))
+        return names.get("__name__") == "__main__" or self._is_beside(
+            str(names.get("__file__", ""))
+        )
+
+    def _is_beside(self, file: str) -> bool:
         inside = os.path.realpath(file).startswith(self._folder) and "site-packages" not in file
-        return names.get("__name__") == "__main__" or (bool(file) and inside)
+        return bool(file) and inside
 
     def finish(self) -> None:
         """The script has ended."""
         self._recorder.write("printed", text="".join(self._pieces))
+        self._recorder.write("logged", text="".join(self._logged)[:_MOST])
 
 
 def numbers(text: str) -> dict[str, Numbers]:

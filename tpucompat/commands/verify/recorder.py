@@ -344,5 +344,9 @@ class Recording:
         found: dict[int, dict[str, np.ndarray]] = {}
         for kind in ("entering", "snapshot"):
             for event in self.all(kind):
-                found.setdefault(event["step"], {}).update(self.arrays(event))
+                values = found.setdefault(event["step"], {})
+                for name, value in self.arrays(event).items():
+                    # What is trained once more comes to the same number of steps again.
+                    if kind == "snapshot" or name not in values:
+                        values[name] = value
         return found

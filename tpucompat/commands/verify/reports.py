@@ -167,9 +167,27 @@ class Reports(Rungs):
             for name in theirs
             if name in ours and not self.ignored(f"printed: {name}", name)
         ]
+        rows += self.logged()
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
+
+    def logged(self) -> list[Row]:
+        """Rows for what both scripts log: how much of it is said is a matter of levels."""
+        texts = [str(run.first("logged").get("text", "")) for run in (self.old, self.new)]
+        (old, new), (theirs, ours) = map(printed.numbers, texts), map(printed.words, texts)
+        rows = [
+            self.row("printed", f"logged: {name}", *printed.rounded(new[name], expected))
+            for name, expected in old.items()
+            if name in new
+            and new[name].values.shape == expected.values.shape
+            and not self.ignored(f"logged: {name}", f"printed: {name}", name)
+        ]
+        return rows + [
+            self.row("printed", f"logged: {name}", ours[name], said)
+            for name, said in theirs.items()
+            if name in ours and not self.ignored(f"logged: {name}", f"printed: {name}", name)
+        ]
 
     def flags(self) -> Rung:
         """The defaults of flags that both scripts have, whether or not they were given this time."""
