@@ -41,8 +41,7 @@ def model_fn(features, labels, mode, params):
     debiased = training_loop.ExponentialMovingAverage(0.5, zero_debias=True, name='Debiased')
     with v1.variable_scope('a'):
       total = tf.reduce_sum(y + tf.cast(step, tf.float32), name='total')
-      train_op = step.assign_add(1)
-      train_op = tf.group(averages.apply([y[0], total]), debiased.apply([total]))
+      train_op = tf.group(averages.apply([y[0], total]), debiased.apply([total]), step.assign_add(1))
   return Spec(mode, {'y': y}, loss, train_op)
 
 def adding(features, labels, mode):
@@ -61,6 +60,17 @@ def adding(features, labels, mode):
     with training_loop.summary_writer(f'{folder}/called').as_default():
       tf.summary.scalar(mode, cost[1])
   return Spec(mode, loss=cost, train_op=train_op, host_call=(host_call, [tf.reshape(cost, [1])]))
+
+def averaging(features, labels, mode):
+  w = v1.get_variable('w', [], initializer=v1.ones_initializer())
+  seen = v1.get_variable('seen', [], trainable=False, initializer=v1.zeros_initializer())
+  average = training_loop.ExponentialMovingAverage(0.5)
+  step = v1.train.get_global_step()
+  with tf.control_dependencies([w.assign_add(1.0), step.assign_add(1)]):
+    update = average.apply([w])
+  with tf.control_dependencies([seen.assign_add(1.0)]):
+    loss = seen.read_value() + average.average(w)
+  return Spec(mode, loss=loss, train_op=update)
 
 class Watching(v1.train.SessionRunHook):
   def begin(self):
@@ -105,6 +115,10 @@ events = (e for one in tf.io.gfile.glob(f'{folder}/called/*') for e in v1.train.
 values = ((v.tag, e.step, float(tf.make_ndarray(v.tensor))) for e in events for v in e.summary.value)
 found['summaries'] = sorted(set(values))
 found['added'] = [float(trainer.get_variable_value(name)) for name in ('gradients', 'w')]
+trainer = Trainer(averaging, f'{folder}/averaging', train_batch_size=8, eval_batch_size=8)
+trainer.train(input_fn, max_steps=2)
+found['averaged'] = [float(trainer.get_variable_value(name)) for name in trainer.get_variable_names()]
+found['averaged'].append(float(trainer.evaluate(input_fn, 2)['loss']))
 found['profiled'] = profiled
 print(json.dumps(found))
 """
@@ -158,6 +172,12 @@ def test_what_a_model_fn_adds_up_is_of_each_replica(found):
 
 def test_an_optimizer_in_an_evaluation_changes_nothing(found):
     assert found["evaluated"] == 6 * found["added"][1]
+
+
+def test_an_evaluation_runs_what_its_loss_waits_for_alone(found):
+    """An average of 1.5, then 2.25 stays so; what the loss waits for counts on, from 2 to 3 and 4."""
+    assert found["averaged"][-1] == (2.25 + 3 + 2.25 + 4) / 2
+    assert sorted(found["averaged"][:-1]) == [2.0, 2.0, 2.25, 3.0]  # the step, seen, the average, w
 
 
 def test_an_evaluation_calls_the_host_too(found):

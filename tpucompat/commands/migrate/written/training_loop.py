@@ -490,7 +490,9 @@ class Model:
             # if hooks:
             self._new.append(variable)
             # if own_variables:
-            self._unchanged += [(variable, value)] if id(old) in self._not_run else []
+            if id(old) in self._not_run:
+                self._unchanged.append((variable, value))
+                _ignore_updates([variable, *self._strategy.experimental_local_results(variable)])
             # if not collections or own_variables: self.variables[old.op.name] = variable
             if id(old) in saved:
                 self.variables[old.op.name] = variable
@@ -526,7 +528,8 @@ class Model:
     def undo(self):
         """Gives variables their values back that TensorFlow 1 did not write."""
         for variable, value in self._unchanged:
-            variable.assign(value)
+            for one in self._strategy.experimental_local_results(variable):
+                type(one).assign(one, value)
 
     def save(self, model_dir):
         """Writes a checkpoint."""
@@ -1765,10 +1768,21 @@ def _metric_ops(model, spec, hooks):
 
 
 def _not_run(variables, spec):
-    """Variables that TensorFlow 1 did not write: it ran what train_op waits for, a tf.function runs all."""
-    is_train = spec.mode == ModeKeys.TRAIN and spec.train_op is not None
-    ran = reached([getattr(spec.train_op, "op", spec.train_op)] if is_train else [])
+    """Variables that TensorFlow 1 did not write: it ran what its fetches wait for, a tf.function runs all."""
+    asked = [spec.loss, spec.predictions, spec.eval_metric_ops]
+    asked += [given[1] for given in (spec.eval_metrics, spec.host_call) if given]
+    asked += [spec.train_op] if spec.mode == ModeKeys.TRAIN else []
+    fetched = (getattr(one, "op", one) for one in tf.nest.flatten(asked, expand_composites=True))
+    ran = reached(one for one in fetched if isinstance(one, tf.Operation))
     return {id(one) for one in variables if writers(one) and not writers(one) & ran}
+
+
+def _ignore_updates(variables):
+    """Leaves variables as they are in a tf.function, whatever in it would change them."""
+    for one in variables:
+        for name in dir(one):
+            if re.match(r"(batch_)?scatter_|assign|count_up_to$", name):
+                setattr(one, name, lambda *_, one=one, **__: one.read_value())
 
 
 def _as_before(tensor, step):
