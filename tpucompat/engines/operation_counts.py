@@ -353,12 +353,30 @@ def _batch_normalization(arguments: Arguments) -> More:
     return More(after=switched if training is None else 2 * includes if training else 1)
 
 
-def _halved_normalization(arguments: Arguments) -> More:
-    """1.15 casts what it normalizes halves by, where 2.x casts the results alone."""
+def _plain_normalization(arguments: Arguments) -> More:
+    """1.15 casts what it normalizes halves by, where 2.x casts the results alone.
+
+    Of virtual batches 1.15 knows the shape before they run.
+    """
     layer, training = arguments["self"], _static(arguments["training"])
     is_half = arguments["inputs"].dtype in (tensorflow.float16, tensorflow.bfloat16)
     casts = layer.center + layer.scale + (training is None or bool(training))
-    return More(after=0 if layer.fused else int(casts * is_half))
+    if layer.fused:
+        return More()
+    return More(after=int(casts * is_half) - 13 * (layer.virtual_batch_size is not None))
+
+
+def _layer_normalization(arguments: Arguments) -> More:
+    """2.x normalizes the last axes by way of a fused batch normalization, and then adds what centers."""
+    layer = arguments["self"]
+    return More(after=-18 - bool(layer.center) if layer._fused else 0)
+
+
+def _distributed_over_time(arguments: Arguments) -> More:
+    """A reshape to the shape that is there; of batches of known size a loop whose steps 1.15 counts."""
+    layer, inputs = arguments["self"], tensorflow.nest.flatten(arguments["inputs"])[0]
+    is_looped = _v1.dimension_value(inputs.shape[0]) and not layer._always_use_reshape
+    return More(after=13 if is_looped else -2)
 
 
 def _keras_dropout(arguments: Arguments) -> More:
@@ -540,7 +558,6 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.array_ops:ones_like_v2": _always(after=2),  # for which 2.x has OnesLike
     "keras/losses:mean_absolute_percentage_error": _always(after=2),
     "keras/losses:mean_squared_logarithmic_error": _always(after=4),
-    "keras/losses:huber": _always(after=-3),
     "keras/metrics.accuracy_metrics:categorical_accuracy": _always(after=-1),
     "keras/metrics.accuracy_metrics:sparse_categorical_accuracy": _always(after=-2),
     "keras/metrics.accuracy_metrics:top_k_categorical_accuracy": _always(after=-2),
@@ -552,10 +569,15 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_dense": _always(after=-4),
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_sparse": _always(after=-4),
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
-    "keras:BatchNormalization.call": _halved_normalization,
-    "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
-    "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
+    "keras:BatchNormalization.call": _plain_normalization,
+    "keras:TimeDistributed.call": _distributed_over_time,
+    "keras:LayerNormalization.call": _layer_normalization,
     "keras/backend:resize_images": _enlarged_images,
+    # The bias comes before the kernel
+    "keras/premade_models.linear:LinearModel.build": lambda arguments: (
+        More(7, -7) if arguments["self"].use_bias else More()
+    ),
+    "keras/backend:sqrt": _always(after=2),  # clipped, for which 2.x has a maximum
     "keras/utils.losses_utils:compute_weighted_loss": _weighted_loss,
     "tensorflow.python.ops.losses.losses_impl:compute_weighted_loss": _unchecked_weights("losses"),
     "tensorflow.python.ops.losses.losses_impl:mean_pairwise_squared_error": (
