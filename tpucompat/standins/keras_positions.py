@@ -83,11 +83,11 @@ _SERIALIZATION = ("deserialize_keras_object", "serialize_keras_object")
 
 def __getattr__(name: str) -> Any:
     """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the arguments of then."""
-    keras = tensorflow.keras if name in (*_RENAMED, *_SERIALIZATION) else None
+    if name not in (*_RENAMED, *_SERIALIZATION):
+        raise AttributeError(name)
+    keras = tensorflow.keras
     if name in _SERIALIZATION:
         return getattr(getattr(keras.utils, "legacy", keras.utils), name)
-    if keras is None:
-        raise AttributeError(name)
     owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text
     function = getattr(owner, name)
     (then,) = _RENAMED[name].renamed
