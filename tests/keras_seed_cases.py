@@ -179,8 +179,64 @@ _OPTIMIZERS = {
     "train.Adam": lambda tf: tf.train.AdamOptimizer(0.1),
     "train.GradientDescent": lambda tf: tf.train.GradientDescentOptimizer(0.1),
 }
+#: Calls whose arguments, sizes or number of inputs decide which operations there are.
+_CALLS = {
+    **{
+        f"keras LayerNormalization({options})": lambda tf, options=options: (
+            tf.keras.layers.LayerNormalization(**options)(tf.keras.layers.Input((6, 6, 4)))
+        )
+        for options in (
+            {"axis": 1},
+            {"axis": -2, "gamma_regularizer": "l2"},
+            {"axis": [2, 3]},
+            {"center": False},
+            {"scale": False, "center": False},
+        )
+    },
+    **{
+        f"keras BatchNormalization of virtual batches, training={training}": (
+            lambda tf, training=training: tf.keras.layers.BatchNormalization(virtual_batch_size=2)(
+                tf.keras.layers.Input((6,)), training=training
+            )
+        )
+        for training in (False, True)
+    },
+    **{
+        f"keras {name} of {count}": lambda tf, name=name, count=count: getattr(
+            tf.keras.layers, name
+        )()([tf.keras.layers.Input((3, 4))] * count)
+        for name in ("Attention", "AdditiveAttention")
+        for count in (2, 3)
+    },
+    **{
+        f"keras TimeDistributed({name}), batches of {batch}": (
+            lambda tf, name=name, batch=batch: tf.keras.layers.TimeDistributed(
+                getattr(tf.keras.layers, name)(**({"units": 2} if name == "LSTM" else {}))
+            )(tf.placeholder(tf.float32, (batch, 3, 4, 5)))
+        )
+        for name in ("LSTM", "BatchNormalization", "Flatten")
+        for batch in (None, 2)
+    },
+    "keras backend.sqrt": lambda tf: tf.keras.backend.sqrt(tf.ones([2])),
+    "keras backend.switch of rows": lambda tf: tf.keras.backend.switch(
+        tf.constant([1, 0]), lambda: tf.ones([2, 3]), tf.zeros([2, 3])
+    ),
+    "keras losses.Huber, weighted": lambda tf: tf.keras.losses.Huber(0.5, reduction="sum")(
+        tf.ones([2, 3]), tf.zeros([2, 3]), tf.ones([2])
+    ),
+    "keras experimental.LinearModel": lambda tf: tf.keras.experimental.LinearModel()(
+        tf.keras.layers.Input((4,))
+    ),
+    "keras DenseFeatures": lambda tf: tf.keras.layers.DenseFeatures(
+        [tf.feature_column.numeric_column("a")]
+    )({"a": tf.placeholder(tf.float32, [None, 1])}),
+    "keras experimental.SequenceFeatures": lambda tf: tf.keras.experimental.SequenceFeatures(
+        [tf.feature_column.sequence_numeric_column("a")]
+    )({"a": tf.SparseTensor([[0, 0]], [1.0], [2, 2])}),
+}
 CASES = {
     **dict(_of_layers()),
+    **_CALLS,
     **{
         f"keras Dot({axes}, normalize={normalize}) of {shapes}": _dot(shapes, axes, normalize)
         for shapes, axes in (

@@ -78,6 +78,37 @@ def test_batch_dot_is_that_of_tensorflow_1_15():
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+def test_a_condition_of_one_dimension_chooses_rows():
+    """Of a square, `tf.where` of TensorFlow 2 would choose columns."""
+    tf = session.enter_graph_mode()
+    ours, theirs = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[-1.0, -2.0], [-3.0, -4.0]])
+    with tf.Session() as here:
+        chosen = keras_backend.switch(tf.constant([True, False]), ours, lambda: theirs)
+        assert here.run(chosen).tolist() == [[1.0, 2.0], [-3.0, -4.0]]
+        wide = keras_backend.switch(tf.constant([0, 1]), tf.ones([2, 3]), tf.zeros([2, 3]))
+        assert here.run(wide).tolist() == [[0.0] * 3, [1.0] * 3]
+        assert here.run(keras_backend.switch(tf.constant(True), ours, theirs))[0, 0] == 1.0
+
+
+def test_huber_s_loss_is_that_of_each_element():
+    """So that a sum of the losses adds up all elements, as in 1.15 (`losses.py`)."""
+    import tpucompat.v1 as old
+
+    truth, prediction = (
+        old.constant([[0.0, 0.0], [0.0, 3.0]]),
+        old.constant([[1.0, 0.5], [0.0, 0.0]]),
+    )
+    each = [[0.5, 0.125], [0.0, 2.5]]
+    with old.Session() as here:
+        for reduction, expected in (("none", each), ("sum", 3.125), ("auto", 3.125 / 4)):
+            loss = old.keras.losses.Huber(reduction=reduction)(truth, prediction)
+            assert here.run(loss).tolist() == expected, reduction
+        weighted = old.keras.losses.Huber(reduction="sum")(
+            truth, prediction, old.constant([2.0, 1.0])
+        )
+        assert here.run(weighted) == 3.75
+
+
 def test_a_dataset_s_function_gets_the_values_of_variables():
     """As 1.15's `K.variable` there; its `K.eye` was refused."""
     tf = session.enter_graph_mode()

@@ -59,6 +59,11 @@ print(json.dumps({
     'recurrent': [lstm['recurrent_dropout'], lstm['return_sequences'], cell['reset_after']],
     'words': [K.preprocessing.text.text_to_word_sequence(text='a b'),
               len(K.preprocessing.text.one_hot(text='a b c', n=5))],
+    'objects': [K.utils.deserialize_keras_object(
+                    {'class_name': 'Wide', 'config': {'filters': 1, 'activation': 'tanh'}},
+                    {'Wide': Wide}, None, 'layer').filters,
+                K.utils.deserialize_keras_object('relu', custom_objects={'relu': 7}),
+                sorted(K.utils.serialize_keras_object(instance=K.layers.Dense(3)))],
 }))
 """
 
@@ -87,6 +92,7 @@ def test_arguments_have_the_positions_of_then(era, tmp_path):
         "saved with": ["model_weights"],
         "recurrent": [0.2, True, True],
         "words": [["a", "b"], 3],
+        "objects": [1, 7, ["class_name", "config"]],
     }
 
 

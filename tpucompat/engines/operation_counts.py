@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow
 
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import references
+from tpucompat.engines import known_shapes, references
 from tpucompat.tf import private
 
 _v1 = tensorflow.compat.v1
@@ -125,7 +125,10 @@ def _enlarged_images(arguments: Arguments) -> More:
 
 def _weighted_loss(arguments: Arguments) -> More:
     """1.15 broadcasts the weights to the losses; those that are not given are 1."""
-    losses, weights = _shape(arguments["losses"]), _shape(arguments["sample_weight"])
+    losses, weights = (
+        known_shapes.shape(arguments["losses"]),
+        known_shapes.shape(arguments["sample_weight"]),
+    )
     if losses.rank is not None and weights.rank is not None:
         if weights.rank == losses.rank + 1:
             weights = weights[:-1]
@@ -137,11 +140,6 @@ def _weighted_loss(arguments: Arguments) -> More:
         given = [_v1.placeholder(_v1.float32, each) for each in (weights, losses)]
         checks = private.operations_of_weights(*given)
     return More(after=checks + 4)
-
-
-def _shape(value: Any) -> tensorflow.TensorShape:
-    """The shape of a tensor, or of a number or an array; of None that of a number."""
-    return tensorflow.TensorShape(value.shape if tensorflow.is_tensor(value) else np.shape(value))
 
 
 def _unchecked_weights(values: str, are_tensors: bool = False) -> Difference:
@@ -209,7 +207,7 @@ def _tensordot(arguments: Arguments) -> More:
     left, right = arguments["a"], arguments["b"]
     axes = arguments["axes"]
     if isinstance(axes, int):
-        rank = _rank(left)
+        rank = known_shapes.rank(left)
         if rank is None:
             return More()
         summed = [list(range(rank - axes, rank)), list(range(axes))]
@@ -219,43 +217,23 @@ def _tensordot(arguments: Arguments) -> More:
         return More()
     more = 0
     for operand, over, flipped in ((left, summed[0], False), (right, summed[1], True)):
-        shape = _known_shape(operand)
+        shape = known_shapes.known_shape(operand)
         if shape is None or not isinstance(over, (list, tuple)):
             continue
         over = [axis % len(shape) for axis in over]
         free = [axis for axis in range(len(shape)) if axis not in over]
         order = over + free if flipped else free + over
-        matrix = [_product(shape, over), _product(shape, free)]
+        matrix = [known_shapes.product(shape, over), known_shapes.product(shape, free)]
         moved = [shape[axis] for axis in order]
         more += 2 * (order == sorted(order))
         more += 2 * (moved == (matrix if flipped else matrix[::-1]))
     return More(after=more)
 
 
-def _product(shape: list[int], axes: list[int]) -> int:
-    product = 1
-    for axis in axes:
-        product *= shape[axis]
-    return product
-
-
-def _known_shape(value: Any) -> list[int] | None:
-    shape = value.shape if tensorflow.is_tensor(value) else tensorflow.TensorShape(np.shape(value))
-    if not shape.is_fully_defined():
-        return None
-    known: list[int] = shape.as_list()
-    return known
-
-
-def _rank(value: Any) -> int | None:
-    rank: int | None = tensorflow.TensorShape(getattr(value, "shape", None)).rank
-    return rank
-
-
 def _reduction(arguments: Arguments) -> More:
     """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant, and asks a variable."""
     value = arguments["x"]
-    rank = _rank(value)
+    rank = known_shapes.rank(value)
     if arguments["axis"] is not None or rank is None:
         return More()
     if not isinstance(value, _v1.Variable):
@@ -340,25 +318,33 @@ def _transposed_convolution(arguments: Arguments) -> More:
     return More(after=known * (4 + length - 1))
 
 
-def _static(value: Any) -> Any:
-    return tensorflow.get_static_value(value) if tensorflow.is_tensor(value) else value
-
-
 def _batch_normalization(arguments: Arguments) -> More:
     """1.15 gives a training step two empty constants for the moving averages, and each call its momentum."""
-    training = _static(arguments["training"])
+    training = known_shapes.static(arguments["training"])
     includes = references.includes(arguments["self"].moving_mean)
     # In the conditional each moving average is switched, and a resource is read.
     switched = 0 if includes else -2
     return More(after=switched if training is None else 2 * includes if training else 1)
 
 
-def _halved_normalization(arguments: Arguments) -> More:
-    """1.15 casts what it normalizes halves by, where 2.x casts the results alone."""
-    layer, training = arguments["self"], _static(arguments["training"])
+def _plain_normalization(arguments: Arguments) -> More:
+    """1.15 casts what it normalizes halves by, where 2.x casts the results alone.
+
+    Of virtual batches 1.15 knows the shape before they run.
+    """
+    layer, training = arguments["self"], known_shapes.static(arguments["training"])
     is_half = arguments["inputs"].dtype in (tensorflow.float16, tensorflow.bfloat16)
     casts = layer.center + layer.scale + (training is None or bool(training))
-    return More(after=0 if layer.fused else int(casts * is_half))
+    if layer.fused:
+        return More()
+    return More(after=int(casts * is_half) - 13 * (layer.virtual_batch_size is not None))
+
+
+def _distributed_over_time(arguments: Arguments) -> More:
+    """A reshape to the shape that is there; of batches of known size a loop whose steps 1.15 counts."""
+    layer, inputs = arguments["self"], tensorflow.nest.flatten(arguments["inputs"])[0]
+    is_looped = _v1.dimension_value(inputs.shape[0]) and not layer._always_use_reshape
+    return More(after=13 if is_looped else -2)
 
 
 def _keras_dropout(arguments: Arguments) -> More:
@@ -396,15 +382,17 @@ def _gated_cell(arguments: Arguments) -> More:
 
 def _added_bias(arguments: Arguments) -> More:
     """1.15 reshapes the bias, and adds it, where BiasAdd takes no such rank or order."""
-    rank = _rank(arguments["x"])
+    rank = known_shapes.rank(arguments["x"])
     is_first = arguments["data_format"] == "channels_first"
-    reshaped = _rank(arguments["bias"]) == 1 and (rank in (3, 5) or (rank == 4 and is_first))
+    reshaped = known_shapes.rank(arguments["bias"]) == 1 and (
+        rank in (3, 5) or (rank == 4 and is_first)
+    )
     return More(after=2 if reshaped else 0)
 
 
 def _batch_dot(arguments: Arguments) -> More:
     """1.15 multiplies by adjoints; 2.x moves the axes first, and asks for the shape that comes out."""
-    ranks = [_rank(arguments["x"]) or 0, _rank(arguments["y"]) or 0]
+    ranks = [known_shapes.rank(arguments["x"]) or 0, known_shapes.rank(arguments["y"]) or 0]
     then = {(2, 2): 5, (3, 3): 1, (3, 2): 7, (2, 3): 7}.get((ranks[0], ranks[1]))
     axes = arguments["axes"]
     if then is None:
@@ -540,7 +528,6 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.array_ops:ones_like_v2": _always(after=2),  # for which 2.x has OnesLike
     "keras/losses:mean_absolute_percentage_error": _always(after=2),
     "keras/losses:mean_squared_logarithmic_error": _always(after=4),
-    "keras/losses:huber": _always(after=-3),
     "keras/metrics.accuracy_metrics:categorical_accuracy": _always(after=-1),
     "keras/metrics.accuracy_metrics:sparse_categorical_accuracy": _always(after=-2),
     "keras/metrics.accuracy_metrics:top_k_categorical_accuracy": _always(after=-2),
@@ -552,10 +539,18 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_dense": _always(after=-4),
     "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_sparse": _always(after=-4),
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
-    "keras:BatchNormalization.call": _halved_normalization,
-    "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
-    "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
+    "keras:BatchNormalization.call": _plain_normalization,
+    "keras:TimeDistributed.call": _distributed_over_time,
+    # The last axes by way of a fused batch normalization, and then what centers
+    "keras:LayerNormalization.call": lambda arguments: More(
+        after=-(18 + bool(arguments["self"].center)) * bool(arguments["self"]._fused)
+    ),
     "keras/backend:resize_images": _enlarged_images,
+    # The bias comes before the kernel
+    "keras/premade_models.linear:LinearModel.build": lambda arguments: (
+        More(7, -7) if arguments["self"].use_bias else More()
+    ),
+    "keras/backend:sqrt": _always(after=2),  # clipped, for which 2.x has a maximum
     "keras/utils.losses_utils:compute_weighted_loss": _weighted_loss,
     "tensorflow.python.ops.losses.losses_impl:compute_weighted_loss": _unchecked_weights("losses"),
     "tensorflow.python.ops.losses.losses_impl:mean_pairwise_squared_error": (

@@ -147,6 +147,51 @@ def _regularized(call: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def _huber_of_elements(_: Callable[..., Any]) -> Callable[..., Any]:
+    """Huber's loss as 1.15 computed it: of each element, where 2.2 has the mean over the last dimension."""
+
+    def huber(y_true: Any, y_pred: Any, delta: Any = 1.0) -> Any:
+        """The loss of each element of ``y_pred``."""
+        real = _v1.keras.backend.floatx()
+        y_pred, y_true = (tensorflow.cast(each, real) for each in (y_pred, y_true))
+        size = tensorflow.abs(y_pred - y_true)
+        near = tensorflow.minimum(size, delta)
+        far = size - near
+        half = tensorflow.convert_to_tensor(0.5, near.dtype)
+        return half * (near * near) + delta * far
+
+    return huber
+
+
+def _without_a_phase(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A layer whose function 1.15 did not tell whether it trains: no learning phase is made for it."""
+    signature = inspect.signature(call)
+
+    @functools.wraps(call)
+    def called(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        drops = getattr(given.arguments["self"], "dropout", 0)
+        if given.arguments.get("training") is None and not drops:
+            given.arguments["training"] = False
+        return call(*given.args, **given.kwargs)
+
+    called.__signature__ = signature  # type: ignore[attr-defined]  # Keras looks for `training`
+    return called
+
+
+def _drawn_by_default(start: Callable[..., Any]) -> Callable[..., Any]:
+    """``keras.experimental.LinearModel``, whose kernel 2.3 lets start from zeros."""
+    signature = inspect.signature(start)
+
+    @functools.wraps(start)
+    def started(*args: Any, **options: Any) -> None:
+        given = signature.bind(*args, **options)
+        given.arguments.setdefault("kernel_initializer", "glorot_uniform")
+        start(*given.args, **given.kwargs)
+
+    return started
+
+
 def _without_beta(start: Callable[..., Any]) -> Callable[..., Any]:
     """Ftrl, to which 2.4 gave a variable for beta: of its 0 none is made."""
 
@@ -175,6 +220,11 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     **_CROSS_ENTROPIES,
     **{f"keras/regularizers:{name}.__call__": _regularized for name in ("L1", "L2", "L1L2")},
     "keras/optimizers.legacy.ftrl:Ftrl.__init__": _without_beta,
+    "keras/losses:huber": _huber_of_elements,
+    "keras/premade_models.linear:LinearModel.__init__": _drawn_by_default,
+    "keras:Attention._apply_scores": _without_a_phase,
+    "keras:DenseFeatures.call": _without_a_phase,
+    "keras/feature_column.sequence_feature_column:SequenceFeatures.call": _without_a_phase,
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
     "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
         original, add

@@ -56,6 +56,29 @@ def _with_ones(tensor: Any, count: int) -> Any:
     return tf.reshape(tensor, tf.concat([tf.shape(tensor), [1] * count], 0))
 
 
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """One of two tensors, or of their elements, as a condition says.
+
+    As ``tensorflow/python/keras/backend.py`` of 1.15: a condition of one dimension chooses whole rows of
+    tensors of more. ``tf.where`` of TensorFlow 2 takes it for a condition of each last dimension, which fails,
+    or chooses columns where a matrix is a square.
+
+    Args:
+      condition: A tensor; a scalar chooses one of the two.
+      then_expression: A tensor, or a function that gives it.
+      else_expression: The same, of the same shape.
+
+    Returns:
+      A tensor of that shape.
+    """
+    backend = tf.keras.backend
+    if not hasattr(condition, "shape") or backend.ndim(condition) != 1:
+        return backend.switch(condition, then_expression, else_expression)
+    condition = condition if condition.dtype == tf.bool else tf.cast(condition, "bool")
+    tensors = [each() if callable(each) else each for each in (then_expression, else_expression)]
+    return tf.where(condition, *tensors)
+
+
 def ctc_decode(
     y_pred: Any,
     input_length: Any,

@@ -23,7 +23,6 @@ tensorflow = late("tensorflow")
 _RENAMED = {
     "one_hot": renamed.Then("keras 2.9", renamed={"text": "input_text"}),
     "text_to_word_sequence": renamed.Then("keras 2.9", renamed={"text": "input_text"}),
-    "serialize_keras_object": renamed.Then("keras 2.13", renamed={"instance": "obj"}),
 }
 
 
@@ -78,11 +77,17 @@ def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
     return called
 
 
+#: Functions of ``keras.utils`` whose arguments and results are others since 2.13, which keeps them apart.
+_SERIALIZATION = ("deserialize_keras_object", "serialize_keras_object")
+
+
 def __getattr__(name: str) -> Any:
-    """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the name of then."""
-    if name not in _RENAMED:
+    """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the arguments of then."""
+    if name not in (*_RENAMED, *_SERIALIZATION):
         raise AttributeError(name)
     keras = tensorflow.keras
+    if name in _SERIALIZATION:
+        return getattr(getattr(keras.utils, "legacy", keras.utils), name)
     owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text
     function = getattr(owner, name)
     (then,) = _RENAMED[name].renamed

@@ -119,6 +119,7 @@ COMMON: dict[str, Row] = {
         for module, name in (
             ("preprocessing.text", "one_hot"),
             ("preprocessing.text", "text_to_word_sequence"),
+            ("utils", "deserialize_keras_object"),
             ("utils", "serialize_keras_object"),
         )
     },
@@ -178,7 +179,7 @@ COMMON: dict[str, Row] = {
     },
     **{
         "keras.backend." + name: StandIn("tpucompat.standins.keras_backend:" + name)
-        for name in ("batch_dot", "ctc_decode", "eye", "ones", "variable", "zeros")
+        for name in ("batch_dot", "ctc_decode", "eye", "ones", "switch", "variable", "zeros")
     },
     # The optimizers from 1.14 to 2.10; 2.9 and 2.11 moved them.
     "keras.optimizer_v2": Package(
