@@ -133,22 +133,11 @@ def logging_lr(callback):
 {i}"""Lets a callback log the learning rate as lr, which Keras 3 calls learning_rate."""
 {i}log = callback.on_epoch_end
 
-{i}class Rate(float):  # shown in the digits of float32
-{i}{i}def __repr__(self):
-{i}{i}{i}return str({numpy}.float32(self))
-
-{i}{i}__str__ = __repr__
-
-{i}{i}def __format__(self, how):
-{i}{i}{i}return format(float(self), how) if how else str(self)
-
-{i}{i}def __reduce__(self):
-{i}{i}{i}return float, (float(self),)
-
 {i}def on_epoch_end(epoch, logs=None):
 {i}{i}log(epoch, logs)
 {i}{i}if logs is not None and 'learning_rate' in logs:
-{i}{i}{i}logs['lr'] = Rate(logs.pop('learning_rate'))
+{i}{i}{i}rate = {numpy}.float32(logs.pop('learning_rate'))
+{i}{i}{i}logs['lr'] = float(str(rate))  # a float that shows the digits of a float32
 
 {i}callback.on_epoch_end = on_epoch_end
 {i}return callback

@@ -35,14 +35,18 @@ def in_cells(result: Result) -> Result:
 
 @functools.lru_cache(maxsize=_MOST_TEXTS)
 def code(path: str, data: bytes) -> bytes:
-    """The Python of a file: of a notebook, that of all its cells."""
+    """The Python of a file: of a notebook, that of all its cells that can be read."""
     if not path.endswith(".ipynb"):
         return data
     return "\n".join(_cells(path, data)).encode()
 
 
 def _cells(path: str, data: bytes) -> Iterator[str]:
-    for unit in sources.decode(path, data).units:
+    try:
+        units = sources.decode(path, data).units
+    except sources.SourceError:  # which has been said of it
+        return
+    for unit in units:
         with contextlib.suppress(SyntaxError, ValueError):
             ast.parse(unit.text or "")
             yield unit.text or ""
