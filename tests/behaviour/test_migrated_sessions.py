@@ -308,9 +308,12 @@ for i in range(3):
 #: A method of an object of another class, a function that returns one, placeholders that functions read from
 #: outside, and values of variables beside results.
 OUTSIDE = """\
+import os
 import numpy as np
 import tensorflow as tf
 from tensorflow.contrib import tpu
+
+EVENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'events')
 
 class Net(object):
   def __init__(self, rate):
@@ -335,18 +338,33 @@ net = Net(0.1)
 loss, = tpu.rewrite(net.step, [x])
 far, = tpu.batch_parallel(distances, [x], num_shards=4)
 cube, = tpu.rewrite(powers(3), inputs=[x])
+tf.summary.scalar('loss', loss)
+tf.summary.scalar('loss/root', tf.sqrt(tf.reduce_max(loss)))
+merged = tf.summary.merge_all()
+shown = tf.placeholder(tf.float32, [])
+shown_mean = tf.summary.scalar('mean', shown)
+mean = tf.summary.merge([shown_mean])
 with tf.Session() as sess:
+  writer = tf.summary.FileWriter(EVENTS, sess.graph)
   sess.run(tpu.initialize_system())
   sess.run(tf.global_variables_initializer())
   for i in range(3):
     data = np.random.RandomState(i).rand(8, 3)
-    print('loss', sess.run(loss, {x: data}))
+    found, event = sess.run([loss, merged], {x: data})
+    print('loss', found)
+    writer.add_summary(event, i)
+    writer.add_summary(sess.run(mean, {shown: found / 3}), i)
     count, found, kernel = sess.run([tf.train.get_global_step(), far, 'dense/kernel:0'],
                                     feed_dict={scale: i + 1., x: data, centre: [0., 0.5, 1.]})
     for value in [count, *found, *kernel.ravel()]:
       print('loss', value)
     print('loss', sess.run([cube, 'dense/bias:0'], {x: data})[0])
   print('loss', sess.run(tf.trainable_variables()[1])[0])
+  writer.close()
+for event in tf.train.summary_iterator(tf.gfile.Glob(EVENTS + '/*')[0]):
+  for value in event.summary.value:
+    print('loss', event.step + 10 * value.simple_value)
+    print('names', value.tag)
 """
 
 
@@ -357,7 +375,7 @@ with tf.Session() as sess:
         pytest.param(SHARED, 16, id="shared"),
         pytest.param(MEANS, 6, id="means"),
         pytest.param(METHOD, 3, id="method"),
-        pytest.param(OUTSIDE, 43, id="outside"),
+        pytest.param(OUTSIDE, 52, id="outside"),
     ],
 )
 def test_a_session_prints_the_same_without_tpucompat(text, lines, tmp_path):

@@ -231,6 +231,9 @@ def test_a_migrated_program_stays_as_it_is():
         ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
          "  other.run(tpu.initialize_system())\nwith tf.Session(TPU_WORKER) as",
          "[images])\n\nprogram.initialize()"),
+        ("  sess.run(init)", "  writer = tf.summary.FileWriter('out', sess.graph, flush_secs=9)\n"
+         "  writer.add_graph(tf.get_default_graph())\n  writer.add_summary(tf.Summary(), 1)\n  sess.run(init)",
+         "\nwriter = session_loop.file_writer('out', flush_secs=9)\nwriter.add_summary(tf.compat.v1.Summary(), 1)"),
         ("init = ", "def feed(x):\n  return tf.contrib.data.shuffle_and_repeat(x)\ninit = ",
          "tf.data.experimental.shuffle_and_repeat(x)"),
         ("train = tpu.shard(fit_batch,", CLOSURE + "train = tpu.shard(make(2),",
@@ -651,6 +654,57 @@ def test_what_is_not_known_to_compute_the_same_stays(before, after, why):
         why = (
             "rate, which its function reads, changes" if "rate" in after else "f, of another module"
         )
+    assert why in reason_of(text)
+
+
+SUMMARIES = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [8])
+y = tf.placeholder(tf.float32, [])
+def sums(x):
+  return tf.reduce_sum(x), x
+total, parts = tf.contrib.tpu.rewrite(sums, [x])
+tf.summary.scalar('sums/total', total)
+largest = tf.summary.scalar('largest', tf.reduce_max(parts))
+merged = tf.summary.merge_all()
+mean = tf.summary.scalar('mean', y)
+fed = tf.summary.merge(inputs=[mean])
+with tf.Session() as sess:
+  print(sess.run([total, merged], {x: range(8)}), sess.run(fed, {y: 1 / 3}))
+"""
+
+
+def test_summaries_are_made_of_numbers():
+    after = after_of(SUMMARIES)
+    values = "session_loop.scalars({'sums/total': total, 'largest': tf.reduce_max(parts)})"
+    made = f"program.on_one_core(sums, [x]), lambda total, parts: [{values}])\n"
+    assert "\nrun_sums = session_loop.with_more(" + made in after
+    assert (
+        "(session_loop.chosen(run_sums(range(8)), 0, 2), session_loop.scalars({'mean': 1 / 3}))"
+        in after
+    )
+    assert "tf.summary" not in after and "merged" not in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (
+            "scalar('sums/total', total)",
+            "scalar('sums total', total)",
+            "more than a number and its name",
+        ),
+        ("scalar('mean', y)", "histogram('mean', y)", "tf.summary.histogram that is more than"),
+        ("scalar('mean', y)", "scalar('largest', y)", "more than a number and its name"),
+        ("scalar('mean', y)", "scalar('y', y)", "a summary with the name of something else"),
+        ("tf.reduce_max(parts)", "tf.reduce_max(x)", "something else than the results of one"),
+        ("mean = ", "with tf.name_scope('a'):\n  mean = ", "a summary whose name has a scope"),
+        ("run(fed, {y: 1 / 3})", "run(fed, {x: 1 / 3})", "fed something else than what it shows"),
+    ],
+)
+def test_summaries_that_may_be_others_stay(before, after, why):
+    text = SUMMARIES.replace(before, after)
+    text = text.replace("placeholder(tf.float32, [])", "placeholder(tf.float32, [], name='y')")
     assert why in reason_of(text)
 
 

@@ -13,7 +13,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE, Parts
 from tpucompat.commands.migrate.session_plan import Computation
-from tpucompat.names.used import constant
+from tpucompat.names.used import argument, constant
 
 #: What a layer, an optimizer and a moving average call their variables.
 _OF_LAYERS = ("beta", "bias", "gamma", "global_step", "kernel", "moving_mean", "moving_variance")
@@ -29,6 +29,31 @@ class Place(NamedTuple):
 
     computations: list[Computation]
     at: int | None
+
+
+def writes(node: ast.Call, session: str) -> Parts | None:
+    """What is written for ``tf.summary.FileWriter(folder, session.graph)``: no graph is left to write.
+
+    Args:
+      node: The call.
+      session: What the Session is called.
+    """
+    folder = argument(node, 0, "logdir")
+    graph = argument(node, 1, "graph")
+    if folder is None or len(node.args) > 2 or not is_graph(graph, session):
+        return None
+    words = [word for word in node.keywords if word.value not in (folder, graph)]
+    more = [part for word in words for part in (f", {word.arg}=", word.value)]
+    return [f"{MODULE}.file_writer(", folder, *more, ")"]
+
+
+def is_graph(node: ast.AST | None, session: str) -> bool:
+    """Whether an expression is the graph of a Session, the default one, or None."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "attr", "") == "get_default_graph"
+    if isinstance(node, ast.Attribute):
+        return node.attr == "graph" and getattr(node.value, "id", "") == session
+    return node is None or isinstance(node, ast.Constant)
 
 
 def names_variable(context: Context, name: str) -> bool:

@@ -51,7 +51,7 @@ _AROUND = (
     *("train.latest_checkpoint", "train.list_variables", "train.load_variable"),
     *("train.NewCheckpointReader", "train.load_checkpoint", "train.summary_iterator"),
     *("set_random_seed", "random.set_random_seed", "contrib.data.", "data.", "errors."),
-    "enable_resource_variables",
+    *("Summary", "enable_resource_variables"),
     *("FixedLenFeature", "VarLenFeature", "TensorShape", *computations.AROUND),
 )
 #: What a script is called with, which stays the same.
@@ -360,7 +360,7 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
     inside |= {id(node) for one, _ in computations.start_up(context) for node in walk(one)}
     for call in context.names.calls:
         method = call.name.rpartition(".")[2]
-        asks = method.endswith("_iterator") or method == "get_next"
+        asks = re.match(r"make_\w+_iterator$|get_next$", method)
         if asks and id(call.node) not in inside | handled:
             raise CannotSee(f"{method} is called for something else")
     of_data = _given_to_datasets(context)

@@ -16,6 +16,7 @@ from tpucompat.commands.migrate import (
     session_functions,
     session_inputs,
     session_plan,
+    session_summaries,
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
@@ -62,9 +63,11 @@ class Graph:
         self._computations: dict[str, list[Computation]] = {}
         self._outputs: dict[str, tuple[Computation, int]] = {}
         #: The identity of a computation -> the names of its results, and what else is made of them.
-        self._more: dict[int, tuple[list[str], list[ast.Call]]] = {}
+        self._more: dict[int, tuple[list[str], list[ast.Call | str]]] = {}
         #: Where a function that is given the Session reads a computation by its own name.
         self._renamed: dict[int, list[Computation]] = {}
+        #: What merges summaries of what a run is fed -> tag -> placeholder.
+        self._shown: dict[str, dict[str, str]] = {}
         #: What configures the Session: of no effect without it.
         self._configs: set[str] = set()
         self._made: list[tuple[Any, Computation]] = []
@@ -281,6 +284,54 @@ class Graph:
         found.outputs.append(target.id)
         self._dropped.append(statement)
 
+    def _summarize(self, statements: list[Any]) -> None:
+        """Summaries of a computation's results become one more of them, those of feeds are made of these."""
+        found = session_summaries.scalars(statements, self._calls)
+        blocks = [one for one in self._session.scopes if isinstance(one, ast.With)]
+        lines = {one.statement.lineno for one in found}
+        if any(lines & {*range(one.lineno + 1, (one.end_lineno or 0) + 1)} for one in blocks):
+            raise CannotSee("a summary whose name has a scope")
+        names = session_summaries.names(self._context.nodes)
+        if any(one.tag in names for one in found):  # it would get a number
+            raise CannotSee("a summary with the name of something else")
+        for statement in statements:
+            called = self._called(getattr(statement, "value", None))
+            merged = session_summaries.merged(statement, called, found)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if not merged or not isinstance(target, ast.Name):
+                continue
+            self._dropped.append(statement)
+            given = [getattr(one.value, "id", "") for one in merged]
+            if all(name in self._inputs.placeholders for name in given):
+                self._shown[target.id] = dict(zip((one.tag for one in merged), given))
+            else:
+                self._merge(target.id, merged)
+        self._dropped += [one.statement for one in found]
+
+    def _merge(self, name: str, merged: list[session_summaries.Scalar]) -> None:
+        """Makes summaries of a computation's results one of them."""
+        read, is_known = set(), True
+        for one in merged:
+            names = [node for node in walk(one.value) if isinstance(node, ast.Name)]
+            read |= {node.id for node in names if node.id in self._outputs}
+            is_known = is_known and self._is_stateless(one.value, names)
+        found = next((self._outputs[one][0] for one in read), None)
+        own = self._more.get(id(found.node), ([*found.outputs], []))[0] if found else []
+        if (
+            found is None
+            or not is_known
+            or not read <= {*own}
+            or not all(map(str.isidentifier, own))
+        ):
+            raise CannotSee("a summary of something else than the results of one computation")
+        text = self._context.texts[self._cell]
+        values = {one.tag: text.source(one.value) for one in merged}
+        self._more.setdefault(id(found.node), (own, []))[1].append(
+            session_summaries.written(values)
+        )
+        self._outputs[name] = (found, len(found.outputs))
+        found.outputs.append(name)
+
     def _is_stateless(self, node: ast.AST, names: list[ast.Name]) -> bool:
         """Whether an expression only calls functions that TensorFlow 2 has too, with results and numbers."""
         known = session_functions.uses(self._context)
@@ -299,7 +350,8 @@ class Graph:
         for at, (node, parts) in enumerate(self._replaced):
             names, made = self._more.get(id(node), ([], []))
             if made:
-                more = f"lambda {', '.join(names)}: [{', '.join(map(text.source, made))}])"
+                words = [one if isinstance(one, str) else text.source(one) for one in made]
+                more = f"lambda {', '.join(names)}: [{', '.join(words)}])"
                 self._replaced[at] = (node, [f"{MODULE}.with_more(", *parts, ", ", more])
 
     def _iterate(self, name: str, table: Any, one: Computation) -> None:

@@ -12,6 +12,7 @@ from tpucompat.commands.migrate import (
     session_functions,
     session_plan,
     session_scopes,
+    session_summaries,
     session_variables,
 )
 from tpucompat.commands.migrate.keras import CannotSee
@@ -64,6 +65,7 @@ class Reader(Graph):
             self._pass_in(call)
         for statement in before:
             self._extend(statement)
+        self._summarize(statements)
         reached = session_functions.reached(self._context, calls)
         known = self._steps.keys() | self._aliases.keys() | self._inputs.placeholders.keys()
         makes = session_functions.check(self._context, reached, known)
@@ -71,6 +73,7 @@ class Reader(Graph):
         self._read_steps(reached)
         self._pass_on()
         self._loop(makes)
+        self._write_events(before)
         self._read_runs(makes)
         if not any(computation.node for _, computation in self._made):
             raise CannotSee("no computation runs")
@@ -151,6 +154,22 @@ class Reader(Graph):
             written = session_variables.LISTS[self._called(one.call)]
             self._replaced.append((one.call, [written.format(self._program)]))
 
+    def _write_events(self, before: list[ast.Assign]) -> None:
+        """Files of summaries that the script makes by itself, which need no graph."""
+        blocks = [*before, self._session.block, *self._passed.functions]
+        for node in {id(node): node for one in blocks for node in walk(one)}.values():
+            if self._called(node) == _TF + "summary.FileWriter":
+                parts = session_fetches.writes(node, self._name)  # type: ignore[arg-type]
+                if parts is None:
+                    raise CannotSee("arguments of tf.summary.FileWriter")
+                self._names |= session_plan.identities([node])
+                self._replaced.append((node, parts))
+            elif getattr(getattr(node, "func", None), "attr", "") == "add_graph" and all(
+                session_fetches.is_graph(one, self._name)
+                for one in node.args  # type: ignore[attr-defined]
+            ):
+                self._dropped.append(self._parents[id(node)])
+
     # The Session -------------------------------------------------------------------------------
 
     def _method(self, node: ast.AST) -> str:
@@ -182,6 +201,8 @@ class Reader(Graph):
             return
         if asked:
             self._start(node, fetch, asked, makes)
+        elif isinstance(fetch, ast.Name) and fetch.id in self._shown:
+            self._show(node, fetch, feeds)
         elif isinstance(fetch, ast.Name) and fetch.id in self._loads:
             variable, fed = self._loads[fetch.id]
             self._names.add(id(fetch))
@@ -190,6 +211,15 @@ class Reader(Graph):
             )
         else:
             self._fetch(node, fetch, feeds, makes)
+
+    def _show(self, node: ast.Call, fetch: ast.Name, feeds: Fed) -> None:
+        """A run of summaries of what it is fed."""
+        shown, text = self._shown[fetch.id], self._context.texts[self._cell]
+        if feeds.by is not None or {*feeds} != {*shown.values()}:
+            raise CannotSee("a summary is fed something else than what it shows")
+        self._names.add(id(fetch))
+        values = {tag: text.source(feeds[name]) for tag, name in shown.items()}
+        self._replaced.append((node, [session_summaries.written(values)]))
 
     def _fetch(self, node: ast.Call, fetch: ast.AST, feeds: Fed, makes: bool) -> None:
         """A run of a computation becomes a call."""
@@ -342,6 +372,7 @@ class Reader(Graph):
                 self._dropped.append(statement)
                 self._replaced[:] = [one for one in self._replaced if one[0] is not statement.value]
         defined: list[Any] = [self._inputs.placeholders, self._variables, self._savers, self._loads]
+        defined.append(self._shown)
         names = {name for one in defined for name in one}
         names |= {*self._initializers, *self._computations, *self._outputs, self._name}
         names |= {*self._steps} | self._inputs.known | self._configs

@@ -325,6 +325,21 @@ class Saver:
         self._program.restore(path)
 
 
+def file_writer(logdir, **options):
+    """A tf.compat.v1.summary.FileWriter, which is only made in a graph."""
+    with tf.Graph().as_default():
+        return v1.summary.FileWriter(logdir, **options)
+
+
+def scalars(values):
+    """The summary of numbers, by their tags, as a FileWriter takes it."""
+    parts = [
+        v1.Summary.Value(tag=tag, simple_value=float(tf.convert_to_tensor(value)))
+        for tag, value in values.items()
+    ]
+    return v1.Summary(value=parts).SerializeToString()
+
+
 def with_more(compute, function):
     """A computation with more results, which a function makes of its own."""
 
