@@ -231,9 +231,12 @@ def test_a_migrated_program_stays_as_it_is():
         ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
          "  other.run(tpu.initialize_system())\nwith tf.Session(TPU_WORKER) as",
          "[images])\n\nprogram.initialize()"),
+        ("  for i in range(5):", "  def score(s, of, rows):\n    return s.run(scores, {of: rows})\n"
+         "  print(score(sess, images, [0]))\n  for i in range(5):", "return run_model(rows)[0]\nprint(score("),
         ("  sess.run(init)", "  writer = tf.summary.FileWriter('out', sess.graph, flush_secs=9)\n"
          "  writer.add_graph(tf.get_default_graph())\n  writer.add_summary(tf.Summary(), 1)\n  sess.run(init)",
-         "\nwriter = session_loop.file_writer('out', flush_secs=9)\nwriter.add_summary(tf.compat.v1.Summary(), 1)"),
+         "\nwriter = session_loop.file_writer('out', flush_secs=9)\n"
+         "writer.add_summary(tf.compat.v1.Summary(), 1)"),
         ("init = ", "def feed(x):\n  return tf.contrib.data.shuffle_and_repeat(x)\ninit = ",
          "tf.data.experimental.shuffle_and_repeat(x)"),
         ("train = tpu.shard(fit_batch,", CLOSURE + "train = tpu.shard(make(2),",

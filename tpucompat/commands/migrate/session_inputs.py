@@ -48,6 +48,7 @@ class Inputs:
       replaced: Expressions, and what is written there.
       names: The identities of loads of names that are accounted for.
       added: Statements, and what is written before them.
+      called: The identities of other names of placeholders, of parameters -> what each stands for.
     """
 
     def __init__(self, context: Context, cell: int) -> None:
@@ -58,6 +59,7 @@ class Inputs:
         self.replaced: list[tuple[Any, Parts]] = []
         self.names: set[int] = set()
         self.added: list[tuple[ast.stmt, str]] = []
+        self.called: dict[int, str] = {}
         self._iterators: dict[str, ast.AST] = {}  # -> the dataset
         self._made: set[str] = set()  # iterators that had no name
         self._elements: dict[str, list[str]] = {}  # iterator -> the names of what it gives
@@ -249,10 +251,11 @@ class Inputs:
             found.by, node = node, self._feeds[node.func.id]
         keys = node.keys if isinstance(node, ast.Dict) else [None]
         for name, value in zip(keys, getattr(node, "values", keys)):
-            if not isinstance(name, ast.Name) or name.id not in self.placeholders:
+            named = self.called.get(id(name), getattr(name, "id", ""))
+            if named not in self.placeholders:
                 raise CannotSee("it feeds something else than placeholders by their names")
             self.names.add(id(name))
-            found[name.id] = value
+            found[named] = value
         return found
 
     def _returned(self, name: str) -> ast.Dict:

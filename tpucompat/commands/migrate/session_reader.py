@@ -134,7 +134,11 @@ class Reader(Graph):
                 self._names |= {id(word.value) for word in node.keywords}  # type: ignore[attr-defined]
 
     def _pass_on(self) -> None:
-        """Functions that are given the Session may be given a computation too, whole and by its name."""
+        """Functions that are given the Session may be given a computation, whole, and what feeds it."""
+        for name in self._inputs.placeholders:
+            for given, read in self._passed.named(name):
+                self._names.add(id(given))
+                self._inputs.called.update({id(one): name for one in read})
         for name, found in self._computations.items():
             for given, read in self._passed.named(name):
                 self._names.add(id(given))
