@@ -147,7 +147,9 @@ ROWS: dict[str, Row] = {
     "contrib.slim.python.slim": Package(_SLIM),
     # Private modules, where scripts import one as a name.
     **{"contrib.layers.python.layers." + name: row for name, row in _PRIVATE.items()},
-    **{"contrib.slim." + name: row for name, row in _PRIVATE.items()},
+    **{
+        "contrib.slim." + name: row for name, row in _PRIVATE.items() if name != "summaries"
+    },  # its own
     "contrib.layers.python.ops.sparse_ops": Package("tf_slim.layers.sparse_ops"),
     "contrib.layers.python.ops.bucketization_op": Package(_LAYERS + ".bucketization_op"),
     "contrib.framework.python.ops.variables": Package(
