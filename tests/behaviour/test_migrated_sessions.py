@@ -409,6 +409,8 @@ add = cores.on_all_cores(lambda x: (tf.reduce_sum(x), tf.shape(x)), [tf.range(8.
 sums, shapes = add()
 print(sums.tolist())
 print(len(shapes))
+each = cores.on_each_core(lambda x, y: (tf.cast(x, tf.float32) * y, tf.shape(y)[0]), [[i, tf.ones(2) * i] for i in range(5)])
+print([[product.tolist(), int(size)] for product, size in each()])
 """
 
 
@@ -418,7 +420,8 @@ def test_cores_take_turns_at_shards(cores, tmp_path):
     (tmp_path / "turns.py").write_text(TURNS)
     command = [sys.executable, str(tmp_path / "turns.py"), str(cores)]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.split("\n")[:2] == ["[1.0, 5.0, 9.0, 13.0]", "4"], done.stderr[-2000:]
+    each = str([[[i * i * 1.0] * 2, 2] for i in range(5)])
+    assert done.stdout.split("\n")[:3] == ["[1.0, 5.0, 9.0, 13.0]", "4", each], done.stderr[-2000:]
 
 
 SLIM = """\

@@ -660,6 +660,41 @@ def test_what_is_not_known_to_compute_the_same_stays(before, after, why):
     assert why in reason_of(text)
 
 
+REPLICATE = """\
+import numpy as np
+import tensorflow as tf
+def scaled(x):
+  return x * tf.get_variable('w', [])
+rows = [[tf.constant(float(i))] for i in range(8)]
+outs = tf.contrib.tpu.replicate(scaled, rows)
+with tf.Session() as sess:
+  sess.run(tf.global_variables_initializer())
+  print(sess.run(outs))
+"""
+
+
+def test_what_each_core_is_given_is_kept():
+    after = after_of(REPLICATE)
+    assert (
+        "\nouts = program.on_each_core(scaled, rows)\nprogram.initialize()\nprint(outs())\n"
+        in after
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("return x", "return tf.contrib.tpu.cross_replica_sum(x)", "and these meet: use shard"),
+        ("scaled, rows)", "scaled, [[fed]])", "what each core is given: use shard"),
+        (", rows)", ")", "what each core is given: use shard"),
+        ("return x", "return fed * x", "its function reads fed from outside"),
+    ],
+)
+def test_what_each_core_is_given_may_not_be_fed(before, after, why):
+    head = "fed = tf.placeholder('f', [])\ndef scaled"
+    assert why in reason_of(REPLICATE.replace(before, after).replace("def scaled", head))
+
+
 SUMMARIES = """\
 import tensorflow as tf
 x = tf.placeholder(tf.float32, [8])

@@ -154,7 +154,7 @@ class Plan(NamedTuple):
 
 def is_computation(call: Call) -> bool:
     """Whether a call puts a function onto cores of the TPU."""
-    return NAMES.get(call.name) in _HELPERS
+    return NAMES.get(call.name) in (*_HELPERS, "replicate")
 
 
 def plan(context: Context) -> Plan:
@@ -181,6 +181,8 @@ def plan(context: Context) -> Plan:
             raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
         kind = NAMES[call.name]
+        if kind == "replicate":
+            raise CannotSee("its inputs are named for each core")
         if computation_functions.method_of(context, argument(call.node, 0, "computation")):
             raise CannotSee("its function is a method")
         check_function(context, call, by_rows=kind != "rewrite")

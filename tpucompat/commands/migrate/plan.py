@@ -361,10 +361,6 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
             reasons["TPU211"] = f"keras_to_tpu_model ({error})"
     on_cores: computations.Plan | None = None
     program: session_plan.Plan | None = None
-    if reasons.get("TPU213", "").endswith(".replicate"):
-        reasons["TPU213"] += (
-            " (it names what each core is given: use shard, which splits its inputs)"
-        )
     if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
         try:
             on_cores = computations.plan(context)

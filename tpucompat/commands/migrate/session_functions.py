@@ -431,8 +431,11 @@ def has_shares(context: Context, call: Call) -> bool:
     """
     function = computation_functions.function_of(context, call).node
     returns = (one for one in walk(function) if isinstance(one, ast.Return))
-    if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
+    kind = computations.NAMES[call.name]
+    if kind == "rewrite" or not any(one.value for one in returns):
         return False
+    if kind == "replicate":
+        return True
     try:
         computations.check_function(context, call, by_rows=True)
     except CannotSee:

@@ -168,7 +168,16 @@ class Graph:
         self._replaced.append((node, [*parts, ")"]))
         named = getattr(function, "func", function)
         name = f"run_{getattr(named, 'id', getattr(named, 'attr', kind))}"
-        self._keep(Computation(node, self._given(inputs), name, []), statement)
+        if kind == "replicate":
+            self._check_rows(inputs)
+        given = [] if kind == "replicate" else self._given(inputs)
+        self._keep(Computation(node, given, name, []), statement)
+
+    def _check_rows(self, rows: ast.AST | None) -> None:
+        """That what each core is given, one list for each, is there before the Session."""
+        names = [one.id for one in walk(rows) if isinstance(one, ast.Name)] if rows else []
+        if rows is None or any(name in self._inputs or name in self._variables for name in names):
+            raise CannotSee("what each core is given: use shard, which splits its inputs")
 
     def _pass_in(self, call: Call) -> None:
         """Placeholders that its function reads from outside become arguments of it, the same on all cores."""
@@ -181,6 +190,8 @@ class Graph:
         self._add_parameters(function, names, argument(call.node, 0, "computation"))
         at = next(at for at, (one, _) in enumerate(self._replaced) if one is call.node)
         *parts, end = self._replaced[at][1]
+        if computations.NAMES[call.name] == "replicate":
+            raise CannotSee(f"its function reads {names[0]} from outside")
         if computations.NAMES[call.name] != "rewrite":
             parts += [f", whole=[{', '.join(names)}]"]
         else:

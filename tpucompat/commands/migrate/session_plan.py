@@ -11,7 +11,12 @@ from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import constant, walk
 
 #: What puts a function onto cores -> the method of a program that does it.
-METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
+METHODS = {
+    "rewrite": "on_one_core",
+    "shard": "on_all_cores",
+    "batch_parallel": "on_all_cores",
+    "replicate": "on_each_core",
+}
 #: Their parameters that have a counterpart, or need none: how many shards there are is the strategy's.
 _PARAMETERS = frozenset(("computation", "inputs", "num_shards", "outputs_from_all_shards", "name"))
 #: Functions of ``tf`` that a Session may compute of results, and TensorFlow 2 has by the same names.
@@ -110,7 +115,7 @@ def check_arguments(node: ast.Call, kind: str) -> None:
     for word in node.keywords:
         if word.arg not in _PARAMETERS and not _says_nothing(word):
             raise CannotSee(f"{word.arg}= of {kind}{_NEXT.get(word.arg or '', '')}")
-    if len(node.args) > 3 or (kind == "rewrite" and len(node.args) > 2):
+    if len(node.args) > (2 if kind in ("rewrite", "replicate") else 3):
         raise CannotSee(f"arguments of {kind}")
 
 

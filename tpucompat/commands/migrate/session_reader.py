@@ -116,10 +116,14 @@ class Reader(Graph):
     def _shares(self, calls: list[Call], makes: bool) -> list[ast.Call]:
         """The computations that have a share for each core; others keep the number of their shards."""
         shared = [one.node for one in calls if session_functions.has_shares(self._context, one)]
+        rows = [one.node for one in calls if computations.NAMES[one.name] == "replicate"]
         if not session_functions.meets(self._context, calls):
             for one in shared:
-                self._shard(one)
+                if one not in rows:  # which have one share each
+                    self._shard(one)
             return []
+        if rows:
+            raise CannotSee("it names what each core is given, and these meet: use shard")
         if shared and not makes:
             raise CannotSee("its results are others on fewer cores")
         return shared

@@ -108,6 +108,24 @@ class Computations:
         counts = [shards for _ in inputs] + [1 for _ in whole]
         return self._function(function, [*inputs, *whole], share, join, counts, turns)
 
+    def on_each_core(self, function, inputs):
+        """A function that computes on cores and returns a list of results for each.
+
+        Args:
+          function: What each core computes.
+          inputs: For each core, a list of what its function is given; cores take turns at more of them.
+        """
+
+        def compute(*values):
+            found = tf.nest.flatten(function(*(one[0] for one in values)))
+            return [
+                one if isinstance(one, tf.Operation) else tf.expand_dims(one, 0) for one in found
+            ]
+
+        columns = [tf.stack(one) for one in zip(*inputs)]
+        on_all = self.on_all_cores(compute, columns, shards=len(inputs))
+        return lambda: [list(one) for one in zip(*on_all())]
+
     def on_one_core(self, function, inputs=()):
         """A function that computes on a core and returns a list of arrays; see ``on_all_cores``."""
         counts = [1 for _ in inputs]
