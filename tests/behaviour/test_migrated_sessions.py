@@ -409,7 +409,8 @@ add = cores.on_all_cores(lambda x: (tf.reduce_sum(x), tf.shape(x)), [tf.range(8.
 sums, shapes = add()
 print(sums.tolist())
 print(len(shapes))
-each = cores.on_each_core(lambda x, y: (tf.cast(x, tf.float32) * y, tf.shape(y)[0]), [[i, tf.ones(2) * i] for i in range(5)])
+rows = [[i, tf.ones(2) * i] for i in range(5)]
+each = cores.on_each_core(lambda x, y: (tf.cast(x, tf.float32) * y, tf.shape(y)[0]), rows)
 print([[product.tolist(), int(size)] for product, size in each()])
 """
 
