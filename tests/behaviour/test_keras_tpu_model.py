@@ -358,6 +358,9 @@ def test_a_batch_that_the_cores_cannot_share(ran):
         ("with_y", "TPU305"),
         ("no_dataset", "TPU306"),
         ("unbatched", "TPU306"),
+        ("few_batches", "TPU490"),
+        ("few_to_validate", "TPU490"),
+        ("few_to_predict", "TPU490"),
     ],
 )
 def test_bad_data(kind, code, ran):

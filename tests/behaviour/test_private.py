@@ -10,6 +10,7 @@ import json
 import logging
 import pkgutil
 import sys
+import threading
 import time
 import types
 
@@ -1152,6 +1153,54 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _step_without_masks():
+    before = patches.mark()
+    private.step_without_masks()
+    layers = v1.keras.layers
+    with v1.Graph().as_default(), v1.Session() as session:
+        steps = v1.constant([[[1.0], [0.0], [2.0]]])  # of a known batch
+        mask = v1.constant([[True, False, True]])
+        wrapped = layers.TimeDistributed(
+            type("Own", (layers.Layer,), {"call": lambda _, x: x + 1})()
+        )
+        values = session.run(wrapped(steps, mask=mask))
+        found = layers.TimeDistributed(layers.Conv1D(1, 1)).compute_mask(
+            v1.zeros([1, 3, 2, 1]), mask
+        )
+    assert values.ravel().tolist() == [2.0, 1.0, 3.0]  # of 1.15.5; the loop repeats 2.0 at a mask
+    assert found is mask
+    patches.undo(before)
+
+
+def _read_updated_metrics():
+    before = patches.mark()
+    private.read_updated_metrics()
+    with v1.Graph().as_default(), v1.Session() as session:
+        metric = v1.keras.metrics.MeanIoU(2)
+        update = metric.update_state([0, 1, 1], [0, 1, 0])
+        session.run(v1.variables_initializer(metric.variables))
+        found = [session.run(update).tolist() for _ in range(2)]
+    assert found == [[[1, 0], [1, 1]], [[2, 0], [2, 2]]]
+    patches.undo(before)
+
+
+def _custom_objects():
+    before = patches.mark()
+    private.share_custom_objects()
+    found = []
+    with v1.keras.utils.CustomObjectScope({"one": len}):
+        private.custom_objects()["two"] = max
+        asked = threading.Thread(
+            target=lambda: found.append(v1.keras.utils.deserialize_keras_object("one", {}))
+        )
+        asked.start()
+        asked.join()
+        assert {"one", "two"} <= set(private.custom_objects())
+    assert found == [len]
+    assert not {"one", "two"} & set(private.custom_objects())
+    patches.undo(before)
+
+
 def _look_at_the_nearest_threshold():
     before = patches.mark()
     private.look_at_the_nearest_threshold()
@@ -1326,6 +1375,9 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
+    _step_without_masks: ["step_without_masks"],
+    _read_updated_metrics: ["read_updated_metrics"],
+    _custom_objects: ["_object_registration", "custom_objects", "share_custom_objects"],
     _look_at_the_nearest_threshold: ["look_at_the_nearest_threshold"],
     _name_layers_by_their_classes: ["name_layers_by_their_classes"],
     _activate_selu_by_elu: ["activate_selu_by_elu"],

@@ -76,11 +76,37 @@ def apply_affine_transform(
     back[:2, 2] = -middle[:2, 2]
     matrix = np.dot(np.dot(middle, matrix), back)
     options = {"order": order, "mode": fill_mode, "cval": cval}
-    moved = [
-        ndimage.affine_transform(channel, matrix[:2, :2], matrix[:2, 2], **options)
-        for channel in np.rollaxis(x, channel_axis, 0)
-    ]
+    channels = np.rollaxis(x, channel_axis, 0)
+    if fill_mode == "reflect":
+        places = _reflected(matrix, channels.shape[1:])
+        moved = [
+            ndimage.map_coordinates(channel, places, order=order, mode="mirror")
+            for channel in channels
+        ]
+    else:
+        moved = [
+            ndimage.affine_transform(channel, matrix[:2, :2], matrix[:2, 2], **options)
+            for channel in channels
+        ]
     return np.rollaxis(np.stack(moved, axis=0), 0, channel_axis + 1)
+
+
+def _reflected(matrix: Any, shape: Any) -> Any:
+    """Where the pixels of a picture come from, reflected at its edges as by SciPy before 1.6.
+
+    It interpolates between the outermost pixel and its neighbour there, not between the pixel and its
+    reflection (``map_coordinate`` in ``scipy/ndimage/src/ni_interpolation.c``): a place half a pixel outside is
+    mirrored.
+    """
+    places = np.tensordot(matrix[:2, :2], np.indices(shape), 1) + matrix[:2, 2][:, None, None]
+    for axis, size in enumerate(shape):
+        at = places[axis]
+        below = np.fmod(at, 2 * size)
+        below = np.where(below < -size, below + 2 * size, -below - 1)
+        above = np.fmod(at, 2 * size)
+        above = np.where(above >= size, 2 * size - above - 1, above)
+        places[axis] = np.where(at < 0, below, np.where(at > size - 1, above, at))
+    return places
 
 
 class ImageDataGenerator(_image.ImageDataGenerator):

@@ -31,6 +31,11 @@ def multi_gpu_model(
     return model
 
 
+def get_custom_objects() -> dict[str, Any]:
+    """``keras.utils.get_custom_objects``: what the script and its scopes have added; Keras' own are apart."""
+    return private.custom_objects()
+
+
 def image_dim_ordering() -> str:
     """``keras.backend.image_dim_ordering`` (Keras 1): "tf" for channels last, "th" for channels first."""
     return "th" if _backend().image_data_format() == "channels_first" else "tf"

@@ -151,6 +151,33 @@ def named_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def named_ends(given: Iterable[Any], cores: int) -> Iterator[None]:
+    """Says how many batches a step takes where a Dataset function's Dataset has not even those.
+
+    Keras' loops then have no results at all, and fail in different ways.
+
+    Args:
+      given: The data that the script gave.
+      cores: Number of cores that share a step.
+    """
+    try:
+        yield
+    except ValueError as problem:
+        # The second is what predict makes of an empty list of results.
+        ended = ("Empty training data", "The target structure is of type `<class 'NoneType'>`")
+        if not any(map(is_dataset_function, given)) or not str(problem).startswith(ended):
+            raise
+        raise errors.BadValueError(
+            "TPU490",
+            f"A step of {cores} cores takes {cores} batches of the Dataset, which has fewer."
+            if cores > 1
+            else "The Dataset has no batch.",
+            "Batch by the part of one core: "
+            ".batch(global batch size // number of cores, drop_remainder=True).",
+        ) from problem
+
+
+@contextlib.contextmanager
 def named_shape_errors(model: Any) -> Iterator[None]:
     """Gives Keras' ValueErrors about data that does not fit the model a code and a next step."""
     try:

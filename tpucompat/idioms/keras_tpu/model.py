@@ -244,6 +244,7 @@ class KerasTPUModel(_Model):
         **kwargs: Any,
     ) -> Any:
         """Trains as ``keras.Model.fit``; ``x`` may also be a function that returns a Dataset."""
+        given = x, validation_data
         kwargs.pop("_pipeline", None)  # 1.13: whether infeed and computation overlap.
         epochs = kwargs.pop("nb_epoch", epochs)  # Keras 1's name, which 1.15 takes instead.
         x, y, sample_weight = self._unwrapped(
@@ -257,7 +258,7 @@ class KerasTPUModel(_Model):
             validation_data = tuple(
                 part for part in keras_inputs.unpack_iterator(validation_data) if part is not None
             )
-        with keras_inputs.named_errors():
+        with keras_inputs.named_errors(), self._named_ends(*given):
             return super().fit(
                 x,
                 y,
@@ -287,8 +288,9 @@ class KerasTPUModel(_Model):
         **kwargs: Any,
     ) -> Any:
         """Evaluates as ``keras.Model.evaluate``; ``x`` may be a function that returns a Dataset."""
+        given = x
         x, y, sample_weight = self._unwrapped(x, y, sample_weight, steps, "steps")
-        with keras_inputs.named_errors():
+        with keras_inputs.named_errors(), self._named_ends(given):
             return super().evaluate(
                 x,
                 y,
@@ -308,8 +310,9 @@ class KerasTPUModel(_Model):
         **kwargs: Any,
     ) -> Any:
         """Predicts as ``keras.Model.predict``; ``x`` may be a function that returns a Dataset."""
+        given = x
         x, _, _ = self._unwrapped(x, None, None, steps, "steps")
-        with keras_inputs.named_errors():
+        with keras_inputs.named_errors(), self._named_ends(given):
             return super().predict(
                 x,
                 batch_size=self._inferred_batch_size(x, batch_size, steps),
@@ -454,6 +457,9 @@ class KerasTPUModel(_Model):
         return keras_inputs.dataset_from(
             function, y, steps, steps_name, self._tpu_assignment.num_towers
         )
+
+    def _named_ends(self, *given: Any) -> Any:
+        return keras_inputs.named_ends(given, self._tpu_assignment.num_towers)
 
     def _inferred_batch_size(self, x: Any, batch_size: Any, steps: Any) -> Any:
         """Where none is given, Keras takes the Input layer's static batch size for arrays."""

@@ -147,6 +147,14 @@ COMMON: dict[str, Row] = {
         for word in ("Conv", "Convolution")
         for n in (1, 2)
     },
+    **{
+        f"{module}.get_custom_objects": StandIn("tpucompat.standins.keras_names:get_custom_objects")
+        for module in (
+            "keras.utils",
+            "keras.utils.generic_utils",
+            "python.keras.utils.generic_utils",
+        )
+    },
     "keras.utils.multi_gpu_model": StandIn("tpucompat.standins.keras_names:multi_gpu_model"),
     "keras.models.model_from_yaml": StandIn("tpucompat.standins.keras_yaml:model_from_yaml"),
     # 2.4 and 2.5 removed them.

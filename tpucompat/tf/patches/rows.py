@@ -116,6 +116,27 @@ ROWS = (
         "SensitivityAtSpecificity and its opposite look at the nearest threshold, as in 1.15.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_graphs:step_without_masks",
+        GRAPH,
+        ">=2.0",
+        ("*.TimeDistributed.call", "*.TimeDistributed.compute_mask"),
+        "TimeDistributed of a known batch size calls its layer at masked steps too, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_graphs:read_updated_metrics",
+        GRAPH,
+        ">=2.2",
+        ("*.metrics_utils.update_state_wrapper",),
+        "A Session gives the value that a metric's update_state has written, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_graphs:share_custom_objects",
+        GRAPH,
+        ">=2.12",
+        ("*.object_registration._THREAD_LOCAL_CUSTOM_OBJECTS",),
+        "get_custom_objects lists the names of scopes, which hold in all threads, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras_training:measure_by_methods",
         GRAPH,
         ">=2.4",

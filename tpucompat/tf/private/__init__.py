@@ -89,6 +89,12 @@ if TYPE_CHECKING:
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
+    from tpucompat.tf.private.keras_graphs import (
+        custom_objects,
+        read_updated_metrics,
+        share_custom_objects,
+        step_without_masks,
+    )
     from tpucompat.tf.private.keras_training import (
         give_validation_data,
         log_numbers_of_numpy,
@@ -259,6 +265,12 @@ _NAMES = {
         "threshold_within_wrappers",
         "track_tf_optimizer",
         "write_all_h5_files_alike",
+    ),
+    "keras_graphs": (
+        "custom_objects",
+        "read_updated_metrics",
+        "share_custom_objects",
+        "step_without_masks",
     ),
     "keras_training": (
         "give_validation_data",
