@@ -53,6 +53,23 @@ def optimizer_of(m):
 """
 
 
+#: A loss with the name that the summary of it would have had: the tags say where it was given way to.
+NAMED_LOSS = """\
+loss = loss_fn(labels, outputs)
+        if m.seed % 3 == 2:
+            loss = tf.identity(loss, name="loss")
+"""
+TAGS = """\
+def loss_tags(folder):
+    paths = [os.path.join(folder, name) for name in os.listdir(folder) if "tfevents" in name]
+    events = [event for path in paths for event in tf.train.summary_iterator(path)]
+    tags = {value.tag for event in events for value in event.summary.value}
+    return sorted(tag for tag in tags if tag.startswith("loss"))
+
+
+"""
+
+
 def text_of() -> str:
     """The program, as a person would have written it for TensorFlow 1."""
     with open(os.path.join(HERE, "model_fns.py"), encoding="utf-8") as stream:
@@ -60,6 +77,10 @@ def text_of() -> str:
     text = text.replace("import tpucompat.v1 as tf", "import tensorflow as tf")
     text = text.replace("named = m.often(0.5)", "named = m.often(0.5) or True")
     text = text.replace(' and options.get("initializer") is None', "")
+    text = text.replace("loss = loss_fn(labels, outputs)\n", NAMED_LOSS)
+    text = text.replace("import shutil\n", "import os\nimport shutil\n")
+    text = text.replace("def train(seed", TAGS + "def train(seed")
+    text = text.replace('"log": m.log, "apart"', '"tags": loss_tags(folder), "log": m.log, "apart"')
     text = text.replace("train, opt = tf.train, tf.contrib.opt", "train = tf.train")
     listed = "def listed_optimizer_of(m):"
     text = text.replace("def optimizer_of(m):", OWN_OPTIMIZER + listed)

@@ -1112,6 +1112,10 @@ class Trainer:
                 with summary_writer(self.model_dir).as_default(written):
                     # if not loss_scope: tf.summary.scalar("loss", loss)
                     tf.summary.scalar(model.loss_tag, loss)
+                    # if loss_scope:
+                    if model.loss_tag != "loss" and self._use_tpu and not is_one:
+                        # Estimator looks for a summary of this name, and adds one to TPUEstimator's.
+                        tf.summary.scalar(_next_name(model.loss_tag), loss)
                     # if summaries:
                     tf.summary.experimental.write_raw_pb(found["summaries"])
             every = config.save_checkpoints_steps
