@@ -210,6 +210,81 @@ def test_guards_without_another_way(before, after):
     check_transformed(start + before + "\n", start + after + "\n")
 
 
+_AUC = "tf.metrics.auc(1, 2)"
+_ACCURACY = "tf.metrics.accuracy(1, 2)"
+_MEAN = "tf.metrics.Mean()"
+_AFTER = "tf.compat.v1.metrics"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # the other way is TensorFlow 1's too, or leads nowhere: the test and its ways get one home
+        (f"a = {_AUC} if hasattr(tf.metrics, 'auc') else {_ACCURACY}",
+         f"a = {_AFTER}.auc(1, 2) if hasattr({_AFTER}, 'auc') else {_AFTER}.accuracy(1, 2)"),
+        (f"if not hasattr(tf.metrics, 'auc'):\n  a = None\nelse:\n  a = {_AUC}",
+         f"if not hasattr({_AFTER}, 'auc'):\n  a = None\nelse:\n  a = {_AFTER}.auc(1, 2)"),
+        ("a = tf.random_uniform if hasattr(tf, 'random_uniform') else None",
+         "a = tf.random.uniform if hasattr(tf.random, 'uniform') else None"),
+        ("is_old = hasattr(tf, 'log')", "is_old = hasattr(tf.math, 'log')"),
+        ("assert hasattr(tf, 'log')", "assert hasattr(tf.math, 'log')"),
+        (f"try:\n  a = {_AUC}\nexcept AttributeError:\n  a = {_ACCURACY}",
+         f"try:\n  a = {_AFTER}.auc(1, 2)\nexcept AttributeError:\n  a = {_AFTER}.accuracy(1, 2)"),
+        ("try:\n  a = tf.log(1.)\nexcept AttributeError:\n  a = None",
+         "try:\n  a = tf.math.log(1.)\nexcept AttributeError:\n  a = None"),
+        ("try:\n  import horovod\n  a = tf.log(1.)\nexcept ImportError:\n  a = tf.exp(1.)",
+         "try:\n  import horovod\n  a = tf.math.log(1.)\nexcept ImportError:\n  a = tf.exp(1.)"),
+        ("a = getattr(tf, 'log', None)", "a = tf.math.log"),
+        ("a = getattr(tf, 'log', tf.log1p)", "a = tf.math.log"),
+        # the other way is TensorFlow 2's own
+        (f"a = {_AUC} if hasattr(tf.metrics, 'auc') else {_MEAN}", ""),
+        ("a = getattr(tf, 'log', tf.math.log)", ""),
+        ("try:\n  a = tf.log\nexcept AttributeError:\n  a = tf.math.log", ""),
+        ("if hasattr(tf, 'enable_eager_execution'):\n  tf.enable_eager_execution()", ""),
+        ("try:\n  tf.enable_eager_execution()\nexcept AttributeError:\n  pass", ""),
+        ("a = hasattr(tf, 'reduce_sum')", ""),  # which both have
+        # versions
+        ("if tf.__version__ < '1.12':\n  a = tf.log(1.)\nelse:\n  a = tf.log1p(1.)",
+         "if tf.__version__ < '1.12':\n  a = tf.log(1.)\nelse:\n  a = tf.math.log1p(1.)"),
+        *(
+            (f"if {test}:\n  tf.log(1.)", f"if {test}:\n  tf.math.log(1.)")
+            for test in (
+                "[int(one) for one in tf.__version__.split('.')] >= [1, 4]",
+                "tuple(map(int, tf.__version__.split('.'))) >= (1, 4)",
+                "float('.'.join(tf.__version__.split('.')[:2])) > 1.3",
+            )
+        ),
+        ("if older(tf.__version__):\n  a = tf.log(1.)\nelse:\n  a = tf.log1p(1.)",
+         "if older(tf.__version__):\n  a = tf.math.log(1.)\nelse:\n  a = tf.math.log1p(1.)"),
+    ],
+)  # fmt: skip
+def test_a_test_for_a_name_is_renamed_with_what_it_guards(before, after):
+    start = "import tensorflow as tf\n"
+    rewritten = migrated(start + before + "\n").replace("tf.compat.v1.disable_v2_behavior()\n", "")
+    assert rewritten == start + (after or before) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "is_marked"),
+    [
+        ("int(tf.__version__.split('.')[1]) >= 12", True),
+        ("tf.__version__[2] > '4'", True),
+        ("[int(x) for x in tf.__version__.split('.')] >= [2, 4]", False),
+        (
+            "int(tf.__version__.split('.')[0]) == 1 and int(tf.__version__.split('.')[1]) < 12",
+            False,
+        ),
+    ],
+)
+def test_a_test_for_a_minor_version_of_tensorflow_1_is_marked(test, is_marked):
+    after = migrated(f"import tensorflow as tf\nif {test}:\n  a = tf.log\nelse:\n  a = tf.log1p\n")
+    assert ("TODO(tpucompat TPU218): this asks for a minor version" in after) == is_marked
+    assert ("a = tf.math.log\n" in after) == is_marked or "2, 4" in test
+    assert (
+        "TODO(tpucompat TPU218)" in migrated(f"import tensorflow as tf\na = 1 if {test} else 2\n")
+    ) == is_marked
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -3646,6 +3721,9 @@ def test_attributes_that_hold_something_else(before, after):
 def test_what_a_test_for_a_version_asks_itself_is_found():
     asked = "tf.contrib.data.AUTOTUNE if hasattr(tf.contrib.data, 'AUTOTUNE') else 1"
     assert "TODO(tpucompat TPU206)" in migrated(f"import tensorflow as tf\nprint({asked})\n")
+    asked = "import tensorflow as tf\nprint(hasattr(tf.contrib, 'rnn'))\n"
+    assert "TODO(tpucompat TPU206): tf.contrib: TensorFlow 2 has none" in migrated(asked)
+    assert "TODO" not in migrated(asked.replace("print(", "print(hasattr(tf, 'contrib') and "))
 
 
 @pytest.mark.parametrize(
