@@ -1464,7 +1464,7 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
 @pytest.mark.parametrize(
     "change, reason",
     [
-        (("  model = tf.keras.Sequential()\n", ""), "cannot find where model is built"),
+        (("  model = tf.keras.Sequential()\n", "  model(x)\n"), "cannot find where model is built"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.train.AdagradDAOptimizer(1)"), "no such optimizer"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.opt.AdamWOptimizer(1)"), "no such optimizer"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.tpu.CrossShardOptimizer(*a)"), "no such"),
@@ -1482,7 +1482,7 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
             ),
             "LazyAdamOptimizer: Keras has no such optimizer",
         ),
-        (("  # the layers\n", "  text = '''\n  a'''\n"), "a multi-line string"),
+        (("  # the layers\n", "  text = '''\n  a'''\n  model(x)\n"), "a multi-line string"),
         (("  # the layers\n", "  tf.Session()\n"), "works in a graph"),
     ],
 )  # fmt: skip
@@ -1532,9 +1532,68 @@ def test_models_whose_making_cannot_be_moved_are_copied(text, copied):
     assert "strategy" not in names
 
 
+IN_METHODS = """\
+import tensorflow as tf
+class Trainer(object):
+  def __init__(self, use_tpu):
+    self.model = tf.keras.Sequential()
+    if use_tpu:
+      self.tpu_model = self.convert()
+    self.compile()
+  def convert(self):
+    return tf.contrib.tpu.keras_to_tpu_model(self.model, strategy=None)
+  def compile(self):
+    optimizer = tf.keras.optimizers.SGD()
+    self.tpu_model.compile(optimizer, 'mse')
+  def train(self):
+    return self.tpu_model.fit(x)
+"""
+IN_FUNCTIONS = f"""\
+import tensorflow as tf
+def build():
+  model = tf.keras.Sequential()
+  return model
+def convert(model):
+  tpu_model = {CONVERT}(model)
+  return tpu_model
+def compiled(m):
+  m.compile('sgd', 'mse')
+  return m
+def main():
+  model = compiled(convert(build()))
+  model.fit(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "text, copied",
+    [
+        (IN_METHODS,
+         "  def compile(self):\n    with self.tpu_model.distribute_strategy.scope():\n"
+         "      optimizer = tf.keras.optimizers.SGD()\n      self.tpu_model.compile(optimizer, 'mse')\n"),
+        (IN_FUNCTIONS,
+         "def compiled(m):\n  with m.distribute_strategy.scope():\n    m.compile('sgd', 'mse')\n  return m\n"),
+        (f"{BUILD}  return m\ndef go(use_tpu):\n  m = build()\n  if use_tpu:\n    m = {CONVERT}(m)\n"
+         "  m.compile('sgd', 'mse'); m.fit(x)\n", ""),
+        (KERAS.replace("  # the layers\n", "  text = '''\n  a'''\n"),
+         "  with model.distribute_strategy.scope():\n    model.compile("),
+    ],
+)  # fmt: skip
+def test_a_copy_that_is_compiled_elsewhere_is_compiled_under_its_strategy(text, copied):
+    after = migrated(text)
+    if copied:
+        assert copied in after
+    assert ("tpucompat" in after) == (not copied)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        IN_METHODS + "  def save(self):\n    self.model.save('m.h5')\n",
+        IN_METHODS.replace(
+            "  def convert", "  def save(self):\n    self.model.save('m.h5')\n  def convert"
+        ),
+        IN_METHODS.replace("= tf.keras.optimizers.SGD()", "= self.optimizer"),
         f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile(mine, 'mse')\n",  # made elsewhere
         f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nt = tpu(m)\nm.predict(x)\n",
         f"{BUILD}  return m\nx = {CONVERT}(build()).fit(x); m = build(); y = m(x); m = {CONVERT}(m)\n",
