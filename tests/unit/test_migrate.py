@@ -1461,6 +1461,35 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
         assert ".scope():\n    model = build(args)\n" in after
 
 
+_ASKED = "os.environ.get('COLAB_TPU_ADDR')"
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        (f"a = 'grpc://' + os.environ['COLAB_TPU_ADDR'] if {_ASKED} else None", "a = 'local'"),
+        (f"a = 1 if {_ASKED} is None else 8", "a = 8"),
+        (f"a = (1) if {_ASKED} else 8", "a = (1) if 'local' else 8"),
+        (f"if {_ASKED}:\n  # there\n  a = 1\n\n  b = 2\nelse:\n  a = 3", "a = 1\n\nb = 2"),
+        (f"if not {_ASKED}:\n  a = 1\nelse:\n  a = 3", "a = 3"),
+        (f"if not {_ASKED}:\n  raise SystemExit\na = 1", "a = 1"),
+        (f"def f():\n  if {_ASKED} is not None:\n    a = 1\n  return a", "def f():\n  a = 1\n  return a"),
+    ],
+)  # fmt: skip
+def test_a_test_for_the_address_of_a_tpu_goes(line, becomes):
+    start = "import os\nimport tensorflow as tf\n"
+    assert migrated(f"{start}{line}\n") == f"{start}{becomes}\n"
+
+
+@pytest.mark.parametrize(
+    "test", ["'COLAB_TPU_ADDR' in os.environ", _ASKED, f"{_ASKED} is not None", f"{_ASKED} != ''"]
+)
+def test_a_model_goes_to_the_tpu_that_is_there(test):
+    after = migrated(KERAS.replace("if use_tpu:", f"if {test}:"))
+    assert "\n  with make_strategy().scope():\n" in after
+    assert "'local':" not in after and "TODO" not in after
+
+
 @pytest.mark.parametrize(
     "change, reason",
     [

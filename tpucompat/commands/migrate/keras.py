@@ -17,6 +17,7 @@ from tpucompat.commands.migrate import keras_copies as copies
 from tpucompat.commands.migrate import keras_makers, optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import lines_of_strings
+from tpucompat.commands.migrate.tpu_tests import asks_for_tpu
 from tpucompat.names.used import Call, argument, walk
 
 _HELPER = '''
@@ -439,6 +440,9 @@ def _convert(context: Context, one: Conversion, calls: Sequence[ast.AST]) -> Non
     if len(one.runs) > 1 and not named:
         named = "strategy" if context.is_free("strategy") else "tpu_strategy"
     made = "make_strategy()"
+    if one.condition is not None and asks_for_tpu(one.condition):
+        finish(context, one.condition)
+        one = one._replace(condition=None)
     if one.condition is not None:
         asked = text.source(one.condition)
         made = f"make_strategy() if {asked} else {context.local('tf.distribute.get_strategy')}()"

@@ -42,7 +42,10 @@ def code(path: str, data: bytes) -> bytes:
 
 
 def _cells(path: str, data: bytes) -> Iterator[str]:
-    for unit in sources.decode(path, data).units:
+    units: list[sources.Unit] = []
+    with contextlib.suppress(sources.SourceError):  # one that cannot be read has no code
+        units = sources.decode(path, data).units
+    for unit in units:
         with contextlib.suppress(SyntaxError, ValueError):
             ast.parse(unit.text or "")
             yield unit.text or ""
