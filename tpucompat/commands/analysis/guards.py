@@ -79,7 +79,7 @@ def _count(names_of: Callable[[ast.AST], Iterable[str]], nodes: Iterable[ast.AST
 
 
 class Known(NamedTuple):
-    """What a part of a condition is."""
+    """The value of a part of a condition."""
 
     value: Any
 
@@ -172,7 +172,7 @@ def _is_of_today(body: list[Any], used: Used, gone: Collection[int]) -> bool:
 
 
 def _has_other_way(node: Any, used: Used, gone: Collection[int]) -> bool:
-    """Whether a program has a way of TensorFlow 2's own where a name of TensorFlow 1 is not there."""
+    """Whether a program does without a name of TensorFlow 1 by names of TensorFlow 2 alone."""
     found = truth(node.test, used)
     if not isinstance(found, bool):
         return False

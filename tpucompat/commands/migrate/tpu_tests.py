@@ -1,4 +1,4 @@
-"""Tests for the TPU of Colab, which a program of today does not need: ``make_strategy`` goes on without one."""
+"""Tests for the TPU of Colab. ``make_strategy`` needs none: it falls back to other devices."""
 
 from __future__ import annotations
 
