@@ -13,7 +13,7 @@ import sys
 from typing import Any, Callable, Mapping, NamedTuple
 
 from tpucompat.names import symbols, used_scopes
-from tpucompat.names.nodes import CHILDREN, asks_for_version, lines_of
+from tpucompat.names.nodes import CHILDREN, asks_for_version, lines_of, parameters
 from tpucompat.names.nodes import argument as argument
 from tpucompat.names.nodes import children as children
 from tpucompat.names.nodes import constant as constant
@@ -22,7 +22,6 @@ from tpucompat.names.nodes import is_given as is_given
 from tpucompat.names.nodes import is_guarding as is_guarding
 from tpucompat.names.nodes import keyword as keyword
 from tpucompat.names.nodes import members as members
-from tpucompat.names.nodes import parameters as parameters
 from tpucompat.names.nodes import walk as walk
 from tpucompat.names.used_scopes import Binding, Owner, Scope
 

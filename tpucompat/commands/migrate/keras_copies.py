@@ -8,7 +8,8 @@ from typing import Any, Iterator
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import parameters, walk
+from tpucompat.names.nodes import parameters
+from tpucompat.names.used import walk
 
 # As tpu_model of 1.15 did it (contrib/tpu/python/tpu/keras_support.py). Keras 3 has what a model was compiled
 # with in _compile_config alone. A metric with an update_state of its own has it from of_columns.
