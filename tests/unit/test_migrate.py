@@ -209,6 +209,81 @@ def test_guards_without_another_way(before, after):
     check_transformed(start + before + "\n", start + after + "\n")
 
 
+_AUC = "tf.metrics.auc(1, 2)"
+_ACCURACY = "tf.metrics.accuracy(1, 2)"
+_MEAN = "tf.metrics.Mean()"
+_AFTER = "tf.compat.v1.metrics"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # the other way is TensorFlow 1's too, or leads nowhere: the test and its ways get one home
+        (f"a = {_AUC} if hasattr(tf.metrics, 'auc') else {_ACCURACY}",
+         f"a = {_AFTER}.auc(1, 2) if hasattr({_AFTER}, 'auc') else {_AFTER}.accuracy(1, 2)"),
+        (f"if not hasattr(tf.metrics, 'auc'):\n  a = None\nelse:\n  a = {_AUC}",
+         f"if not hasattr({_AFTER}, 'auc'):\n  a = None\nelse:\n  a = {_AFTER}.auc(1, 2)"),
+        ("a = tf.random_uniform if hasattr(tf, 'random_uniform') else None",
+         "a = tf.random.uniform if hasattr(tf.random, 'uniform') else None"),
+        ("is_old = hasattr(tf, 'log')", "is_old = hasattr(tf.math, 'log')"),
+        ("assert hasattr(tf, 'log')", "assert hasattr(tf.math, 'log')"),
+        (f"try:\n  a = {_AUC}\nexcept AttributeError:\n  a = {_ACCURACY}",
+         f"try:\n  a = {_AFTER}.auc(1, 2)\nexcept AttributeError:\n  a = {_AFTER}.accuracy(1, 2)"),
+        ("try:\n  a = tf.log(1.)\nexcept AttributeError:\n  a = None",
+         "try:\n  a = tf.math.log(1.)\nexcept AttributeError:\n  a = None"),
+        ("try:\n  import horovod\n  a = tf.log(1.)\nexcept ImportError:\n  a = tf.exp(1.)",
+         "try:\n  import horovod\n  a = tf.math.log(1.)\nexcept ImportError:\n  a = tf.exp(1.)"),
+        ("a = getattr(tf, 'log', None)", "a = tf.math.log"),
+        ("a = getattr(tf, 'log', tf.log1p)", "a = tf.math.log"),
+        # the other way is TensorFlow 2's own
+        (f"a = {_AUC} if hasattr(tf.metrics, 'auc') else {_MEAN}", ""),
+        ("a = getattr(tf, 'log', tf.math.log)", ""),
+        ("try:\n  a = tf.log\nexcept AttributeError:\n  a = tf.math.log", ""),
+        ("if hasattr(tf, 'enable_eager_execution'):\n  tf.enable_eager_execution()", ""),
+        ("try:\n  tf.enable_eager_execution()\nexcept AttributeError:\n  pass", ""),
+        ("a = hasattr(tf, 'reduce_sum')", ""),  # which both have
+        # versions
+        ("if tf.__version__ < '1.12':\n  a = tf.log(1.)\nelse:\n  a = tf.log1p(1.)",
+         "if tf.__version__ < '1.12':\n  a = tf.log(1.)\nelse:\n  a = tf.math.log1p(1.)"),
+        *(
+            (f"if {test}:\n  tf.log(1.)", f"if {test}:\n  tf.math.log(1.)")
+            for test in (
+                "[int(one) for one in tf.__version__.split('.')] >= [1, 4]",
+                "tuple(map(int, tf.__version__.split('.'))) >= (1, 4)",
+                "float('.'.join(tf.__version__.split('.')[:2])) > 1.3",
+            )
+        ),
+        ("if older(tf.__version__):\n  a = tf.log(1.)\nelse:\n  a = tf.log1p(1.)",
+         "if older(tf.__version__):\n  a = tf.math.log(1.)\nelse:\n  a = tf.math.log1p(1.)"),
+    ],
+)  # fmt: skip
+def test_a_test_for_a_name_is_renamed_with_what_it_guards(before, after):
+    start = "import tensorflow as tf\n"
+    rewritten = migrated(start + before + "\n").replace("tf.compat.v1.disable_v2_behavior()\n", "")
+    assert rewritten == start + (after or before) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "is_marked"),
+    [
+        ("int(tf.__version__.split('.')[1]) >= 12", True),
+        ("tf.__version__[2] > '4'", True),
+        ("[int(x) for x in tf.__version__.split('.')] >= [2, 4]", False),
+        (
+            "int(tf.__version__.split('.')[0]) == 1 and int(tf.__version__.split('.')[1]) < 12",
+            False,
+        ),
+    ],
+)
+def test_a_test_for_a_minor_version_of_tensorflow_1_is_marked(test, is_marked):
+    after = migrated(f"import tensorflow as tf\nif {test}:\n  a = tf.log\nelse:\n  a = tf.log1p\n")
+    assert ("TODO(tpucompat TPU218): this asks for a minor version" in after) == is_marked
+    assert ("a = tf.math.log\n" in after) == is_marked or "2, 4" in test
+    assert (
+        "TODO(tpucompat TPU218)" in migrated(f"import tensorflow as tf\na = 1 if {test} else 2\n")
+    ) == is_marked
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -1385,10 +1460,39 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
         assert ".scope():\n    model = build(args)\n" in after
 
 
+_ASKED = "os.environ.get('COLAB_TPU_ADDR')"
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        (f"a = 'grpc://' + os.environ['COLAB_TPU_ADDR'] if {_ASKED} else None", "a = 'local'"),
+        (f"a = 1 if {_ASKED} is None else 8", "a = 8"),
+        (f"a = (1) if {_ASKED} else 8", "a = (1) if 'local' else 8"),
+        (f"if {_ASKED}:\n  # there\n  a = 1\n\n  b = 2\nelse:\n  a = 3", "a = 1\n\nb = 2"),
+        (f"if not {_ASKED}:\n  a = 1\nelse:\n  a = 3", "a = 3"),
+        (f"if not {_ASKED}:\n  raise SystemExit\na = 1", "a = 1"),
+        (f"def f():\n  if {_ASKED} is not None:\n    a = 1\n  return a", "def f():\n  a = 1\n  return a"),
+    ],
+)  # fmt: skip
+def test_a_test_for_the_address_of_a_tpu_goes(line, becomes):
+    start = "import os\nimport tensorflow as tf\n"
+    assert migrated(f"{start}{line}\n") == f"{start}{becomes}\n"
+
+
+@pytest.mark.parametrize(
+    "test", ["'COLAB_TPU_ADDR' in os.environ", _ASKED, f"{_ASKED} is not None", f"{_ASKED} != ''"]
+)
+def test_a_model_goes_to_the_tpu_that_is_there(test):
+    after = migrated(KERAS.replace("if use_tpu:", f"if {test}:"))
+    assert "\n  with make_strategy().scope():\n" in after
+    assert "'local':" not in after and "TODO" not in after
+
+
 @pytest.mark.parametrize(
     "change, reason",
     [
-        (("  model = tf.keras.Sequential()\n", ""), "cannot find where model is built"),
+        (("  model = tf.keras.Sequential()\n", "  model(x)\n"), "cannot find where model is built"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.train.AdagradDAOptimizer(1)"), "no such optimizer"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.opt.AdamWOptimizer(1)"), "no such optimizer"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.tpu.CrossShardOptimizer(*a)"), "no such"),
@@ -1406,7 +1510,7 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
             ),
             "LazyAdamOptimizer: Keras has no such optimizer",
         ),
-        (("  # the layers\n", "  text = '''\n  a'''\n"), "a multi-line string"),
+        (("  # the layers\n", "  text = '''\n  a'''\n  model(x)\n"), "a multi-line string"),
         (("  # the layers\n", "  tf.Session()\n"), "works in a graph"),
     ],
 )  # fmt: skip
@@ -1456,9 +1560,68 @@ def test_models_whose_making_cannot_be_moved_are_copied(text, copied):
     assert "strategy" not in names
 
 
+IN_METHODS = """\
+import tensorflow as tf
+class Trainer(object):
+  def __init__(self, use_tpu):
+    self.model = tf.keras.Sequential()
+    if use_tpu:
+      self.tpu_model = self.convert()
+    self.compile()
+  def convert(self):
+    return tf.contrib.tpu.keras_to_tpu_model(self.model, strategy=None)
+  def compile(self):
+    optimizer = tf.keras.optimizers.SGD()
+    self.tpu_model.compile(optimizer, 'mse')
+  def train(self):
+    return self.tpu_model.fit(x)
+"""
+IN_FUNCTIONS = f"""\
+import tensorflow as tf
+def build():
+  model = tf.keras.Sequential()
+  return model
+def convert(model):
+  tpu_model = {CONVERT}(model)
+  return tpu_model
+def compiled(m):
+  m.compile('sgd', 'mse')
+  return m
+def main():
+  model = compiled(convert(build()))
+  model.fit(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "text, copied",
+    [
+        (IN_METHODS,
+         "  def compile(self):\n    with self.tpu_model.distribute_strategy.scope():\n"
+         "      optimizer = tf.keras.optimizers.SGD()\n      self.tpu_model.compile(optimizer, 'mse')\n"),
+        (IN_FUNCTIONS,
+         "def compiled(m):\n  with m.distribute_strategy.scope():\n    m.compile('sgd', 'mse')\n  return m\n"),
+        (f"{BUILD}  return m\ndef go(use_tpu):\n  m = build()\n  if use_tpu:\n    m = {CONVERT}(m)\n"
+         "  m.compile('sgd', 'mse'); m.fit(x)\n", ""),
+        (KERAS.replace("  # the layers\n", "  text = '''\n  a'''\n"),
+         "  with model.distribute_strategy.scope():\n    model.compile("),
+    ],
+)  # fmt: skip
+def test_a_copy_that_is_compiled_elsewhere_is_compiled_under_its_strategy(text, copied):
+    after = migrated(text)
+    if copied:
+        assert copied in after
+    assert ("tpucompat" in after) == (not copied)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        IN_METHODS + "  def save(self):\n    self.model.save('m.h5')\n",
+        IN_METHODS.replace(
+            "  def convert", "  def save(self):\n    self.model.save('m.h5')\n  def convert"
+        ),
+        IN_METHODS.replace("= tf.keras.optimizers.SGD()", "= self.optimizer"),
         f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile(mine, 'mse')\n",  # made elsewhere
         f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nt = tpu(m)\nm.predict(x)\n",
         f"{BUILD}  return m\nx = {CONVERT}(build()).fit(x); m = build(); y = m(x); m = {CONVERT}(m)\n",
@@ -3645,6 +3808,9 @@ def test_attributes_that_hold_something_else(before, after):
 def test_what_a_test_for_a_version_asks_itself_is_found():
     asked = "tf.contrib.data.AUTOTUNE if hasattr(tf.contrib.data, 'AUTOTUNE') else 1"
     assert "TODO(tpucompat TPU206)" in migrated(f"import tensorflow as tf\nprint({asked})\n")
+    asked = "import tensorflow as tf\nprint(hasattr(tf.contrib, 'rnn'))\n"
+    assert "TODO(tpucompat TPU206): tf.contrib: TensorFlow 2 has none" in migrated(asked)
+    assert "TODO" not in migrated(asked.replace("print(", "print(hasattr(tf, 'contrib') and "))
 
 
 @pytest.mark.parametrize(

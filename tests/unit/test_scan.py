@@ -180,7 +180,7 @@ def test_guarded_uses(scan):
           session = tf.Session()
         else:
           session = tf.compat.v1.Session()
-        opt = tf.train.AdamOptimizer if hasattr(tf.train, 'AdamOptimizer') else None
+        opt = tf.train.AdamOptimizer if hasattr(tf.train, 'AdamOptimizer') else tf.optimizers.Adam
         tf.log(1.0)
     """
     assert names(scan(text)) == ["tf.log"]

@@ -147,7 +147,8 @@ CODES: dict[str, Code] = {
     "TPU218": Code(
         "A condition on the version of TensorFlow",
         "The script compares tf.__version__, or asks for a module such as tf.contrib. TensorFlow 2 takes the "
-        "other branch, which ends the program or leaves a name undefined.",
+        "other branch, which ends the program or leaves a name undefined. A test for a minor version alone "
+        "takes those of TensorFlow 2 for those of 1.",
         "Write the branch for TensorFlow 2, or remove the condition.",
     ),
     "TPU220": Code(

@@ -125,6 +125,8 @@ class Names:
         self._deferred: list[tuple[Callable[[], None], Scope, int]] = []
         #: The functions of calls that are those of the script's own classes, whatever they are called.
         self.own: set[int] = set()
+        #: Tests ``hasattr(module, "name")`` that are renamed with what they guard, by their identities.
+        self.asked: set[int] = set()
         #: All nodes of the trees, once something asks for them.
         self.nodes: list[ast.AST] = []
 
@@ -408,6 +410,8 @@ class Names:
                 looked_up = self._looked_up(node)
                 if looked_up is not None:
                     self._use(looked_up.name, node, looked_up.guarded, base=looked_up.base)
+                    for default in node.args[2:]:
+                        self._visit(default)
                     return
             self._visit(function)
         for given in node.args:

@@ -180,11 +180,12 @@ def understand(
 def _open_guards(module: Module) -> None:
     """Takes for unguarded what TensorFlow 2 runs, or has nothing else for."""
     names = module.names
-    if not any(use.guarded for use in names.uses) and not any(call.guarded for call in names.calls):
+    asks = any(call.guarded or call.name == "hasattr" for call in names.calls)
+    if not asks and not any(use.guarded for use in names.uses):
         return
-    gone = {id(place.use.node) for place in places(module)}
+    gone = {id(place.use.node): place.fate for place in places(module)}
     trees = [tree for tree in module.trees if tree is not None]
-    opened = guards.opened(names, trees, gone)
+    opened, names.asked = guards.opened(names, trees, gone)
     names.uses[:] = [
         use._replace(guarded=False) if id(use.node) in opened else use for use in names.uses
     ]

@@ -14,6 +14,7 @@ from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
+from tpucompat.commands.migrate.tpu_tests import asks_for_tpu
 from tpucompat.commands.migrate.trees import Trees
 from tpucompat.names.used import Use, walk
 
@@ -159,7 +160,8 @@ class Context(Trees):
             elif not isinstance(above, ast.Module) and all(
                 one is statement or id(one) in self._removed for one in body
             ):
-                if isinstance(above, ast.If) and not above.orelse and _is_plain(above.test):
+                is_idle = isinstance(above, ast.If) and not above.orelse
+                if is_idle and (_is_plain(above.test) or asks_for_tpu(above.test)):
                     where.discard(above.lineno, above.end_lineno or above.lineno)
                     return self.remove(above, cell)
                 where.replace(*where.span(statement), "pass")

@@ -17,6 +17,7 @@ from tpucompat.commands.migrate import keras_copies as copies
 from tpucompat.commands.migrate import keras_makers, optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import lines_of_strings
+from tpucompat.commands.migrate.tpu_tests import asks_for_tpu
 from tpucompat.names.used import Call, argument, walk
 
 _HELPER = '''
@@ -50,11 +51,19 @@ _WITH_NAME = {
 
 
 class Run(NamedTuple):
-    """Statements of one block that are moved below ``with strategy.scope():``, from the first to the last."""
+    """Statements of one block that are moved below ``with strategy.scope():``, from the first to the last.
+
+    Attributes:
+      cell: Where they stand.
+      first: The first of them.
+      last: The last of them.
+      strategy: The strategy, where a model was copied under it.
+    """
 
     cell: int
     first: Any
     last: Any
+    strategy: str = "one_strategy()"
 
 
 class Conversion(NamedTuple):
@@ -178,21 +187,27 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
         found = copies.assignments(context, name)
         made += [(place, one, given) for place, one in found for given in copies.given(one)]
     compiling: list[Run] = []
+    results = {_key(target) for _, one, _ in made for target in getattr(one, "targets", ())} - {""}
     for place, one, given in made:
         names = {_key(target) for target in getattr(one, "targets", ())} - {""}
-        if copies.goes_on_with(context, place, one, _key(given), names):
+        if copies.goes_on_with(context, place, one, _key(given), names, results):
             raise why
         for number, compiled in copies.compiled_later(context, place, one, names):
             optimizer = argument(compiled.value, 0, "optimizer")  # type: ignore[attr-defined]
             above = context.parents(place).get(id(one))
             is_sure = not isinstance(above, ast.If) or compiled in walk(above)
-            if not is_sure:
-                raise why
-            made_before = _made_before(context, optimizer, why)
-            compiling += [*made_before, Run(number, compiled, compiled)]
+            if is_sure:
+                made_before = _made_before(context, optimizer, why)
+                compiling += [*made_before, Run(number, compiled, compiled)]
+    sure = {id(run.last) for run in compiling}
+    for number, compiled in copies.compiled_elsewhere(
+        context, [(place, one) for place, one, _ in made]
+    ):
+        if id(compiled) not in sure:
+            compiling.append(_with_optimizer(context, number, compiled, why))
     for run in compiling:
         _check(context, run)
-    optimizers_of = [run.first for run in compiling]
+    optimizers_of = [one for run in compiling for one in (run.first, run.last)]
     if any(_is_used_elsewhere(context, one, optimizers_of) for one in optimizers_of):
         raise why
     if isinstance(strategy, ast.Name):
@@ -201,6 +216,25 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
         if only is None or copies.loads_outside(context, strategy.id, [*nodes, only[0]]):
             raise why
     return Conversion(call, cell, statement, model, [], strategy, None, compiling)
+
+
+def _with_optimizer(context: Context, cell: int, compiled: Any, why: CannotSee) -> Run:
+    """What compiles a model that may be a copy: under its own strategy, with the making of its optimizer.
+
+    Raises:
+      CannotSee: If the optimizer may be made elsewhere.
+    """
+    model = context.texts[cell].source(compiled.value.func.value)
+    optimizer = argument(compiled.value, 0, "optimizer")
+    first = next((run.first for run in _made_before(context, optimizer, why)), compiled)
+    body = context.body_of(compiled, cell)
+    between = body[body.index(first) + 1 : body.index(compiled)] if first in body else None
+    stores = [
+        one for statement in between or () for one in walk(statement) if isinstance(one, ast.Assign)
+    ]
+    if between is None or any(_key(target) == model for one in stores for target in one.targets):
+        raise why
+    return Run(cell, first, compiled, f"{model}.distribute_strategy")
 
 
 def _made_before(context: Context, optimizer: ast.AST | None, why: CannotSee) -> list[Run]:
@@ -368,7 +402,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
     _drop_names(context, conversions)
     compiling = {id(run.first): run for one in conversions for run in one.compiling}
     for run in compiling.values():
-        _write_before(context, run, "with one_strategy().scope():")
+        _write_before(context, run, f"with {run.strategy}.scope():")
         context.indent_later(run.cell, run.first.lineno, run.last.end_lineno, context.indent_unit())
     if any(not one.runs for one in conversions):
         context.helper("under_strategy", copies.COPY)
@@ -406,6 +440,9 @@ def _convert(context: Context, one: Conversion, calls: Sequence[ast.AST]) -> Non
     if len(one.runs) > 1 and not named:
         named = "strategy" if context.is_free("strategy") else "tpu_strategy"
     made = "make_strategy()"
+    if one.condition is not None and asks_for_tpu(one.condition):
+        finish(context, one.condition)
+        one = one._replace(condition=None)
     if one.condition is not None:
         asked = text.source(one.condition)
         made = f"make_strategy() if {asked} else {context.local('tf.distribute.get_strategy')}()"

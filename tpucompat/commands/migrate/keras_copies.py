@@ -8,6 +8,7 @@ from typing import Any, Iterator
 from tpucompat.commands.analysis import indexes
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate.context import Context
+from tpucompat.names.nodes import parameters
 from tpucompat.names.used import walk
 
 # As tpu_model of 1.15 did it (contrib/tpu/python/tpu/keras_support.py). Keras 3 has what a model was compiled
@@ -87,7 +88,9 @@ def given(assignment: Any) -> list[ast.expr]:
     return list(assignment.value.args) or [ast.Constant(None)]
 
 
-def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[str]) -> bool:
+def goes_on_with(
+    context: Context, cell: int, at: Any, model: str, names: set[str], results: set[str]
+) -> bool:
     """Whether a program asks for a model beside its copy, whose weights are others, or makes a layer of one.
 
     Args:
@@ -96,15 +99,63 @@ def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[st
       at: The statement that makes it.
       model: The name of the model.
       names: Those of the copy.
+      results: Those of all that functions make of copies.
     """
     if not _called(context).isdisjoint(names | {model}):  # a layer of another model
         return True
-    if not model or model in names or isinstance(at, ast.Return):
+    if not model or model in names:
         return False
-    return any(
+    reads = _reads(context).get(model, ())
+    here = _binder(context, at, model)
+    if "." not in model:
+        return any(
+            _binder(context, node, model) is here
+            and (context.cell_of(node), node.lineno) > (cell, at.end_lineno)
+            for node in reads
+        )
+    # Methods run in an order of their own: those that make the model are the ones that come first.
+    return model not in results and any(
         (context.cell_of(node), node.lineno) > (cell, at.end_lineno)
-        for node in _reads(context).get(model, ())
+        if _function(context, node) is here
+        else not _stores(context, _function(context, node), model)
+        for node in reads
     )
+
+
+def _function(context: Context, node: ast.AST) -> ast.AST | None:
+    """The innermost function around a node."""
+    return next(functions_around(context, context.cell_of(node), node), None)
+
+
+def _binder(context: Context, node: ast.AST, name: str) -> ast.AST | None:
+    """The function whose variable a name is; None for one of the module. Of an attribute, the one around it."""
+    for function in functions_around(context, context.cell_of(node), node):
+        if "." in name or name in _locals(context, function):
+            return function
+    return None
+
+
+def _locals(context: Context, function: ast.FunctionDef) -> set[str]:
+    """The variables of a function."""
+    known = _known_locals(context)
+    if id(function) not in known:
+        inside = walk(function)
+        shared = {name for one in inside if isinstance(one, ast.Global) for name in one.names}
+        stored = {
+            one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+        known[id(function)] = (stored - shared) | {one.arg for one in parameters(function.args)}
+    return known[id(function)]
+
+
+@indexes.once
+def _known_locals(context: Context) -> dict[int, set[str]]:
+    return {}
+
+
+def _stores(context: Context, function: ast.AST | None, name: str) -> bool:
+    """Whether a function gives a name a value."""
+    return any(_function(context, one) is function for one, _ in _assigned(context).get(name, ()))
 
 
 @indexes.once
@@ -130,6 +181,31 @@ def compiled_later(
     for number, node in compiling(context, names):
         if (number, node.lineno) > (cell, at.end_lineno):
             yield number, node
+
+
+def compiled_elsewhere(
+    context: Context, made: list[tuple[int, Any]]
+) -> Iterator[tuple[int, ast.stmt]]:
+    """The statements that compile what may be a copy, and their cells.
+
+    Args:
+      context: The file.
+      made: The cells and the statements that make copies, or take them from functions.
+    """
+    last = {id(_function(context, one)): (cell, one.lineno) for cell, one in made}
+    statements = {id(one) for _, one in made}
+    for model, found in _compiling(context).items():
+        for _, node in found:
+            cell, function = context.cell_of(node), _function(context, node)
+            before = [
+                one
+                for one, place in _assigned(context).get(model, ())
+                if _function(context, one) is function and (place, one.lineno) < (cell, node.lineno)
+            ]
+            is_other = bool(before) and not any(id(one) in statements for one in before)
+            is_other = is_other or id(called(node)) in context.names.own or model in ("self", "cls")
+            if model and not is_other and (cell, node.lineno) > last.get(id(function), (-1, 0)):
+                yield cell, node
 
 
 def compiling(context: Context, names: set[str]) -> list[tuple[int, Any]]:

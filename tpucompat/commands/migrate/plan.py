@@ -48,6 +48,7 @@ from tpucompat.commands.migrate import (
     strategy_setup,
     symbols,
     tpu_connections,
+    tpu_tests,
     written,
 )
 from tpucompat.commands.migrate.context import Context
@@ -264,7 +265,8 @@ def _finished(context: Context) -> dict[int, str]:
     changed = context.finish()
     for cell in changed:
         if tpu_connections.is_python(context, cell):
-            changed[cell] = tpu_connections.without_checks(changed[cell])
+            left = tpu_connections.without_checks(changed[cell])
+            changed[cell] = tpu_tests.without_constants(left)
     return changed
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from typing import Any, Mapping
 
+from tpucompat.commands.analysis import guards
 from tpucompat.commands.analysis.findings import Place
 from tpucompat.commands.migrate.context import Context, Import
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
+from tpucompat.names.used import Call, constant, walk
 
 _TENSORFLOW = ("tensorflow", "keras")
 _OURS = "tpucompat."
@@ -74,6 +76,8 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             context.todo_for(place.finding, use.node)
     if keras_2:
         context.needs_keras_2 = True
+    if not around_only:
+        _tests(context)
     for statement, cell, used in modules.values():
         if used <= context.done:
             context.remove(statement, cell)
@@ -109,12 +113,50 @@ def named_modules(context: Context) -> dict[int, tuple[Any, int, set[int]]]:
     return found
 
 
+def _tests(context: Context) -> None:
+    """``hasattr(tf, 'log')`` -> ``hasattr(tf.math, 'log')``, as the name is in what it guards."""
+    names = {id(use.node): use.name for use in context.names.uses}
+    for call in context.names.calls:
+        found = (
+            guards.asked_name(call.node, names) if id(call.node) in context.names.asked else None
+        )
+        if found is None:
+            _lost_package(context, call, names)
+            continue
+        cell, (base, name) = context.cell_of(call.node), call.node.args
+        module, _, last = found.becomes.rpartition(".")
+        with context.rule(found.code):
+            context.replace(base, cell, context.local(module))
+            if constant(name) != last:
+                context.replace(name, cell, repr(last))
+
+
+def _lost_package(context: Context, call: Call, names: Mapping[int, str]) -> None:
+    """Marks ``hasattr(tf.contrib, 'rnn')``, which raises, where nothing asks for ``contrib`` first."""
+    asks = call.name in ("hasattr", "getattr") and len(call.node.args) > 1 and not call.guarded
+    if not asks or names.get(id(call.node.args[0])) != "tensorflow.contrib":
+        return
+    if all(constant(node) != "contrib" for node in context.nodes):
+        what = "tf.contrib: TensorFlow 2 has none"
+        context.todo("TPU206", what, call.node, context.cell_of(call.node))
+
+
 def _whole_modules(context: Context) -> None:
     """``losses = tf.losses``, and ``getattr(tf.train, name)``: what is used of it cannot be followed."""
+    asked = {
+        id(call.node.args[0])
+        for call in context.names.calls
+        if call.name == "hasattr" and isinstance(constant(call.node.args[-1]), str)
+    }
     for use in context.names.uses:
         head, _, path = use.name.partition(".")
         is_alone = use.statement is None and not use.guarded and id(use.node) not in context.done
-        if head == "tensorflow" and path in _MEANS_ANOTHER and is_alone:
+        if (
+            head == "tensorflow"
+            and path in _MEANS_ANOTHER
+            and is_alone
+            and id(use.node) not in asked
+        ):
             new = context.local("tf.compat.v1." + path)
             context.replace(use.node, context.cell_of(use.node), new)
 
@@ -171,6 +213,8 @@ def _expression(context: Context, place: Place) -> bool:
         return False
     done = context.replace(target, cell, context.local(fate.becomes))
     context.done.add(id(node))
+    if isinstance(target, ast.Call):  # with its default
+        context.done.update(map(id, walk(target)))
     return done
 
 
