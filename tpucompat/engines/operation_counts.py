@@ -341,10 +341,11 @@ def _plain_normalization(arguments: Arguments) -> More:
 
 
 def _distributed_over_time(arguments: Arguments) -> More:
-    """A reshape to the shape that is there; of batches of known size a loop whose steps 1.15 counts."""
+    """A reshape to the shape that is there; of batches of known size a loop, whose steps 1.15 counts."""
     layer, inputs = arguments["self"], tensorflow.nest.flatten(arguments["inputs"])[0]
-    is_looped = _v1.dimension_value(inputs.shape[0]) and not layer._always_use_reshape
-    return More(after=13 if is_looped else -2)
+    if not _v1.dimension_value(inputs.shape[0]):
+        return More(after=-2)
+    return More(after=0 if layer._always_use_reshape else 13)
 
 
 def _keras_dropout(arguments: Arguments) -> More:
