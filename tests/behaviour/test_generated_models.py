@@ -22,7 +22,7 @@ sys.path.insert(0, str(GENERATED))
 import run  # noqa: E402  (it lies beside the programs)
 
 #: Programs that are trained with every change: small ones, of many kinds of layers and operations.
-SOME = ["keras:4", "keras_rest:400", "model_fn:3", "model_fn:5", "session_script:8"]
+SOME = ["keras_rest:400", "model_fn:3", "model_fn:5", "session_script:8"]
 #: Programs that failed, and what they have found. Each has a short test of its own, too.
 FOUND = {
     "keras:8": "XLA has the gradient of UpSampling2D for a TPU alone (test_cpu_kernels.py)",

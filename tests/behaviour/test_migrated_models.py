@@ -159,11 +159,19 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     "script, written",
     [
-        (SCRIPT, "self.model = under_strategy(self.model)"),
-        (STEPS, "model.fit(StepsOf(batches(), 4), epochs=3, shuffle=False, verbose=0)"),
-        (OF_TENSORFLOW_2, "model.fit(StepsOf(passes(Batches(), steps=3), 3), epochs=4"),
+        pytest.param(SCRIPT, "self.model = under_strategy(self.model)", id="model"),
+        pytest.param(
+            STEPS,
+            "model.fit(StepsOf(batches(), 4), epochs=3, shuffle=False, verbose=0)",
+            id="steps",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            OF_TENSORFLOW_2,
+            "model.fit(StepsOf(passes(Batches(), steps=3), 3), epochs=4",
+            id="tensorflow_2",
+        ),
     ],
-    ids=["model", "steps", "tensorflow_2"],
 )
 def test_a_model_that_is_copied_under_the_strategy(tmp_path, script, written):
     module = findings.understand(sources.decode("old.py", script.encode()))

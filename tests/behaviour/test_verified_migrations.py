@@ -146,7 +146,7 @@ def _compared(folder, text, cores, change=("", "")):
     return rungs, bad
 
 
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("beside", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_model_of_keras_with_its_own_optimizer(tmp_path, beside):
     """Also where a script that needs Keras 2 has left its loop in the folder."""
     if beside:
