@@ -343,9 +343,8 @@ def _plain_normalization(arguments: Arguments) -> More:
 def _distributed_over_time(arguments: Arguments) -> More:
     """A reshape to the shape that is there; of batches of known size a loop, whose steps 1.15 counts."""
     layer, inputs = arguments["self"], tensorflow.nest.flatten(arguments["inputs"])[0]
-    if not _v1.dimension_value(inputs.shape[0]):
-        return More(after=-2)
-    return More(after=0 if layer._always_use_reshape else 13)
+    of_known_size = 0 if layer._always_use_reshape else 13
+    return More(after=of_known_size if _v1.dimension_value(inputs.shape[0]) else -2)
 
 
 def _keras_dropout(arguments: Arguments) -> More:
