@@ -955,6 +955,9 @@ def test_a_notebook_has_the_loop_in_a_cell(tmp_path, minor):
     ]  # as the others stand in the file
     assert '\n      "metadata": {}' in inserted
     assert migrated_book(tmp_path, result.after.decode()).after == result.after
+    more = result.after.decode().replace("def other(:", "!pip install tensorflow==1.15")
+    again = migrated_book(tmp_path, more).after
+    assert again != more.encode() and again.count(b"%%writefile") == 1
 
 
 def beside_of(folder):

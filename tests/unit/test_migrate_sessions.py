@@ -637,6 +637,8 @@ def test_what_is_fed_may_have_a_name():
          "cannot find what it feeds"),
         ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
          "  other.run(train)\nwith tf.Session(TPU_WORKER) as", "must run in a single Session"),
+        ("with tf.Session(TPU_WORKER) as", "with tf.Session(TPU_WORKER) as other:\n"
+         "  other.run(tf.global_variables_initializer())\nwith tf.Session(TPU_WORKER) as", "a single Session"),
         ("print(i, ", "print(sess.run('loss:0'), ", "fetches more than a computation: line 32"),
         ("rewrite(model,", "rewrite(lambda x: model(x) * labels,", "reads labels from outside: give it"),
         ("train = tpu.shard(fit_batch,", CLOSURE + "print(make(3))\ntrain = tpu.shard(make(2),",

@@ -264,7 +264,7 @@ def _check_tensors(context: Context, free: set[str]) -> None:
 
 
 def _check_objects(context: Context, functions: set[Function], makes: bool) -> None:
-    """That what methods read of their object is set once, where it is made; with variables, to no tensor."""
+    """That what methods read of their object is set where it is made; with variables, to no tensor."""
     methods = {id(one.node) for one in functions}
     tensors = _tensors(context) if makes else set()
     attributes = [one for one in context.nodes if isinstance(one, ast.Attribute)]
@@ -281,9 +281,8 @@ def _check_objects(context: Context, functions: set[Function], makes: bool) -> N
         nodes = (id(node) for one in [*given, *starts] for node in walk(one))
         if read and not tensors.isdisjoint(nodes):
             raise CannotSee(f"{owner.name} may keep tensors for its functions")
-        names = [one.attr for one in stored]
         for one in stored:
-            if one.attr in read and (id(one) not in begun or names.count(one.attr) > 1):
+            if one.attr in read and id(one) not in begun:
                 raise CannotSee(f"{one.attr}, which its function reads, changes")
 
 
