@@ -48,9 +48,8 @@ def insert_cell(data: bytes, number: int, text: str) -> bytes:
         "source": text.splitlines(keepends=True),
     }
     minor = root.get("nbformat_minor")
-    if (
-        minor is not None and int(raw[minor : _end(raw, minor)]) >= 5
-    ):  # which gives each cell a name
+    # Format 4.5 gives each cell a name.
+    if minor is not None and int(raw[minor : _end(raw, minor)]) >= 5:
         cell["id"] = f"written-{len(starts)}"
     indent = space.rpartition("\n")[2]
     deep = len(indent) // 2 if len(indent) % 2 == 0 else 1

@@ -53,7 +53,7 @@ def is_graph(node: ast.AST | None, session: str) -> bool:
         return getattr(node.func, "attr", "") == "get_default_graph"
     if isinstance(node, ast.Attribute):
         return node.attr == "graph" and getattr(node.value, "id", "") == session
-    return node is None or isinstance(node, ast.Constant)
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def names_variable(context: Context, name: str) -> bool:

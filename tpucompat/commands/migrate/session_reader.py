@@ -172,11 +172,11 @@ class Reader(Graph):
                     raise CannotSee("arguments of tf.summary.FileWriter")
                 self._names |= session_plan.identities([node])
                 self._replaced.append((node, parts))
-            elif getattr(getattr(node, "func", None), "attr", "") == "add_graph" and all(
-                session_fetches.is_graph(one, self._name)
-                for one in node.args  # type: ignore[attr-defined]
-            ):
-                self._dropped.append(self._parents[id(node)])
+            elif getattr(getattr(node, "func", None), "attr", "") == "add_graph":
+                statement, given = self._parents[id(node)], node.args  # type: ignore[attr-defined]
+                is_graph = all(session_fetches.is_graph(one, self._name) for one in given)
+                if is_graph and isinstance(statement, ast.Expr):
+                    self._dropped.append(statement)
 
     # The Session -------------------------------------------------------------------------------
 
@@ -284,9 +284,7 @@ class Reader(Graph):
         if self._called(listed) in _ASKED:
             if not makes or self._variables:
                 raise CannotSee("variables of several kinds")
-            behind = text.source(fetch)[
-                len(text.source(listed)) :
-            ]  # [0], of tf.global_variables()[0]
+            behind = text.source(fetch)[len(text.source(listed)) :]  # of tf.global_variables()[0]
             return _ASKED[self._called(listed)].format(self._program) + behind
         if (
             isinstance(named, str)
